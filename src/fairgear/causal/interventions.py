@@ -1,0 +1,62 @@
+"""Which sensitive values to ask about: whole-graph rates, one person, the people around."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fairgear.causal.base import CausalModel
+from fairgear.causal.noise import node_uniform
+from fairgear.errors import ParameterError
+from fairgear.graph import SensitiveGraph
+
+RATES = (0.0, 0.5, 1.0)
+
+
+def at_rate(graph: SensitiveGraph, rate: float, *, draw: int = 0, seed: int = 0) -> Tensor:
+    """A share `rate` of the nodes set to 1, the rest to 0; which ones depends on draw and seed.
+
+    Exactly round(rate · n) nodes are set, those with the smallest noise, so that the nodes set
+    at a lower rate stay set at a higher one.
+    """
+    if not 0 <= rate <= 1:
+        raise ParameterError(
+            "rate", got=rate, allowed="0 to 1", next_step="give the share of nodes to set to 1"
+        )
+    noise = node_uniform(graph.node_id, seed, f"rate{draw}")
+    sens = torch.zeros_like(graph.sens)
+    sens[noise.argsort(stable=True)[: round(rate * len(sens))].to(sens.device)] = 1
+    return sens
+
+
+def flipped(graph: SensitiveGraph, node: int) -> Tensor:
+    """The factual values with one node's flipped: the intervention *self*."""
+    sens = graph.sens.clone()
+    sens[node] = 1 - sens[node]
+    return sens
+
+
+def at_random(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
+    """Every node 0 or 1 with equal chance.
+
+    For a node whose value stayed this is the intervention *neighbours*, for the others *both*.
+    """
+    noise = node_uniform(graph.node_id, seed, f"random{draw}")
+    return (noise < 0.5).to(graph.sens)
+
+
+def released_world(
+    model: CausalModel, graph: SensitiveGraph, sens: Tensor | int, *, share: float = 0.1
+) -> SensitiveGraph:
+    """The softened counterfactual of the authors' released files.
+
+    The sensitive column moves in full, every other feature by `share` of its change, and edges,
+    labels and ego members stay factual.
+    """
+    world = model.counterfactual(graph, sens)
+    x = (1 - share) * graph.x + share * world.x
+    # Where nothing moved, rounding must not move it either.
+    x = torch.where(world.x == graph.x, graph.x, x)
+    if graph.sens_column is not None:
+        x[:, graph.sens_column] = world.sens.to(x.dtype)
+    return graph.replace(x=x, sens=world.sens, mechanism=None)

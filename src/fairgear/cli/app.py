@@ -1,0 +1,55 @@
+"""`fairgear`: its commands, and how every error becomes one line and an exit status.
+
+Exit status: 0 done, 2 bad input, 1 anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from fairgear.cli.datasets import datasets_app
+from fairgear.errors import FairgearError
+from fairgear.version import installed_version
+
+app = App(
+    name="fairgear",
+    help="Graph models that treat people alike, and the audit that shows it.",
+    version=installed_version,
+    help_epilogue="Examples: fairgear datasets list   ·   fairgear datasets stats synthetic --json",
+    help_format="plaintext",
+)
+app.command(datasets_app)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
+    except CycloptsError as error:
+        # The parser frames its message over several lines; ours is one.
+        return _refuse(" ".join(str(error).split()) + " Next: see fairgear --help.")
+    except FairgearError as error:
+        return _refuse(str(error))
+    except KeyboardInterrupt:
+        print("fairgear: interrupted", file=sys.stderr)  # noqa: T201
+        return 1
+    except BrokenPipeError:
+        # The reader of our output has left, as `head` does; that is no error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception:
+        traceback.print_exc()
+        print("fairgear: this is a bug; please report the lines above", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def _refuse(message: str) -> int:
+    print(f"fairgear: {message}", file=sys.stderr)  # noqa: T201
+    return 2

@@ -1,0 +1,9 @@
+"""The datasets, by name."""
+
+from fairgear.datasets import synthetic as _synthetic  # registers itself
+from fairgear.datasets.base import DATASETS, Dataset, load
+from fairgear.datasets.statistics import GraphStatistics, statistics
+
+__all__ = ["DATASETS", "Dataset", "GraphStatistics", "load", "statistics"]
+
+del _synthetic

@@ -1,0 +1,53 @@
+"""The statistics of a graph, as Table 1 of the paper counts them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairgear.graph import SensitiveGraph
+
+
+@dataclass(frozen=True)
+class GraphStatistics:
+    """Counts of nodes, edges, groups and classes; undirected edges count once."""
+
+    name: str
+    nodes: int
+    edges: int
+    intra_group_edges: int
+    inter_group_edges: int
+    features: int
+    average_degree: float
+    """2·edges/nodes + 1: the paper counts one self-loop a node."""
+    sensitive_rate: float
+    labelled: int
+    positive_rate: float
+    isolated: int
+    train: int
+    val: int
+    test: int
+
+
+def statistics(graph: SensitiveGraph) -> GraphStatistics:
+    """Count a graph."""
+    n = int(graph.x.shape[0])
+    source, target = graph.edge_index
+    intra = int((graph.sens[source] == graph.sens[target]).sum()) // 2
+    labelled = graph.y >= 0
+    known = int(labelled.sum())
+    return GraphStatistics(
+        name=graph.name,
+        nodes=n,
+        edges=graph.num_undirected_edges,
+        intra_group_edges=intra,
+        inter_group_edges=graph.num_undirected_edges - intra,
+        features=int(graph.x.shape[1]),
+        average_degree=2 * graph.num_undirected_edges / n + 1,
+        sensitive_rate=float(graph.sens.double().mean()),
+        labelled=known,
+        positive_rate=float(graph.y[labelled].double().mean()) if known else float("nan"),
+        isolated=n - len(source.unique()),
+        train=int(graph.train_mask.sum()),
+        val=int(graph.val_mask.sum()),
+        test=int(graph.test_mask.sum()),
+    )

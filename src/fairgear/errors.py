@@ -1,0 +1,44 @@
+"""The one exception family: every message says what, got, allowed and what to do next."""
+
+from __future__ import annotations
+
+
+class FairgearError(Exception):
+    """Something the user can put right; the command line prints it on one line, exit status 2."""
+
+    def __init__(self, what: str, *, got: object, allowed: object, next_step: str) -> None:
+        self.what = what
+        self.got = got
+        self.allowed = allowed
+        self.next_step = next_step
+        message = f"{what}: got {got}; allowed: {allowed}. Next: {next_step}."
+        super().__init__(" ".join(message.split()))
+
+
+class GraphError(FairgearError, ValueError):
+    """A graph that is not what it claims to be."""
+
+
+class ParameterError(FairgearError, ValueError):
+    """An argument or a setting outside its range."""
+
+
+class UnknownNameError(FairgearError, KeyError):
+    """A name that no registry holds."""
+
+    # KeyError prints the repr of its argument, which would put our sentence in quotes.
+    __str__ = Exception.__str__
+
+
+class FileError(FairgearError, OSError):
+    """A file that is missing, damaged, of another kind, or cannot be written."""
+
+    __str__ = Exception.__str__
+
+
+class NotFittedError(FairgearError, AttributeError):
+    """A method asked for results before `fit`."""
+
+
+class UndefinedMetricWarning(UserWarning):
+    """A measure has no value on this input (a group without positives, say); it is NaN."""

@@ -1,0 +1,16 @@
+"""The one object that travels: a graph with a validated sensitive attribute, and its splits."""
+
+from fairgear.graph.communities import communities
+from fairgear.graph.edges import closed_neighborhood_mean, degrees, undirected_edges
+from fairgear.graph.sensitive_graph import SensitiveGraph
+from fairgear.graph.splits import SPLITS, split
+
+__all__ = [
+    "SPLITS",
+    "SensitiveGraph",
+    "closed_neighborhood_mean",
+    "communities",
+    "degrees",
+    "split",
+    "undirected_edges",
+]

@@ -1,0 +1,33 @@
+"""Edge lists as tensors of shape (2, E): both directions of each edge, sorted, no self-loops."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def sort_edges(edge_index: Tensor, num_nodes: int) -> Tensor:
+    """The same edges ordered by (source, target): the one order that fairgear stores."""
+    key = edge_index[0] * num_nodes + edge_index[1]
+    return edge_index[:, key.argsort()].contiguous()
+
+
+def undirected_edges(pairs: Tensor, num_nodes: int) -> Tensor:
+    """Both directions of each pair in `pairs` (2, m), once, sorted, self-loops dropped."""
+    pairs = pairs[:, pairs[0] != pairs[1]]
+    both = torch.cat([pairs, pairs.flip(0)], dim=1)
+    key = torch.unique(both[0] * num_nodes + both[1])
+    return torch.stack([key // num_nodes, key % num_nodes])
+
+
+def degrees(edge_index: Tensor, num_nodes: int) -> Tensor:
+    """Number of neighbours of each node."""
+    return torch.bincount(edge_index[0], minlength=num_nodes)
+
+
+def closed_neighborhood_mean(values: Tensor, edge_index: Tensor) -> Tensor:
+    """Mean of `values` over each node and its neighbours, in float64."""
+    values = values.to(torch.float64)
+    total = values.clone()
+    total.index_add_(0, edge_index[0], values[edge_index[1]])
+    return total / (degrees(edge_index, values.shape[0]) + 1)

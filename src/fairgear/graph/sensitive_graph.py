@@ -1,0 +1,169 @@
+"""SensitiveGraph: a PyG `Data` whose sensitive attribute, edges and masks have been checked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from fairgear.errors import GraphError
+from fairgear.graph import validation
+from fairgear.graph.edges import sort_edges
+
+MASKS = ("train_mask", "val_mask", "test_mask")
+# PyG's storage holds no None: these read as None where they are missing.
+OPTIONAL = ("sens_column", "latent", "mechanism")
+NODE_FIELDS = ("x", "y", "sens", "node_id", "latent", *MASKS)
+
+
+class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
+    """An undirected graph of people with features, labels and a sensitive attribute.
+
+    Args:
+        x: features (n, d), finite floats.
+        edge_index: (2, E), both directions of each edge, no self-loops; stored sorted.
+        y: labels 0 or 1, −1 where unknown; all unknown if not given.
+        sens: the sensitive attribute, int64 0/1 for the binary kind.
+        sens_column: the column of `x` that holds `sens`, or None.
+        sens_kind: what `sens` is; "binary" for now.
+        node_id: stable ids, kept when nodes are reordered; row numbers if not given.
+        train_mask, val_mask, test_mask: disjoint; empty if not given.
+        name: for people; nothing is ever looked up by it.
+        feature_names: one a column of `x`.
+        latent: exogenous variables of the nodes (n, d_z), where they are known.
+        mechanism: the structural equations that made the graph, where they are known;
+            `fairgear.causal.for_graph` turns it into a causal model.
+    """
+
+    if TYPE_CHECKING:
+        x: Tensor
+        edge_index: Tensor
+        y: Tensor
+        sens: Tensor
+        sens_column: int | None
+        sens_kind: str
+        node_id: Tensor
+        train_mask: Tensor
+        val_mask: Tensor
+        test_mask: Tensor
+        name: str
+        feature_names: list[str]
+        latent: Tensor | None
+        mechanism: Any
+
+    def __init__(
+        self,
+        x: Tensor | None = None,
+        edge_index: Tensor | None = None,
+        y: Tensor | None = None,
+        sens: Tensor | None = None,
+        *,
+        sens_column: int | None = None,
+        sens_kind: str = "binary",
+        node_id: Tensor | None = None,
+        train_mask: Tensor | None = None,
+        val_mask: Tensor | None = None,
+        test_mask: Tensor | None = None,
+        name: str = "graph",
+        feature_names: Sequence[str] | None = None,
+        latent: Tensor | None = None,
+        mechanism: Any = None,
+        **extra: Any,
+    ) -> None:
+        if x is None and edge_index is None and sens is None:
+            # PyG makes such empty shells when it copies and batches.
+            super().__init__(**extra)
+            return
+        if x is None or edge_index is None or sens is None:
+            missing = [
+                k for k, v in (("x", x), ("edge_index", edge_index), ("sens", sens)) if v is None
+            ]
+            raise GraphError(
+                "a SensitiveGraph",
+                got=f"no {' and no '.join(missing)}",
+                allowed="x, edge_index and sens",
+                next_step="pass all three",
+            )
+        validation.check_features(x)
+        n, device = x.shape[0], x.device
+        validation.check_edges(edge_index, n)
+        validation.check_sensitive(sens, sens_kind, x, sens_column)
+        y = torch.full((n,), -1, device=device) if y is None else y
+        validation.check_labels(y, n)
+        node_id = torch.arange(n, device=device) if node_id is None else node_id
+        validation.check_node_ids(node_id, n)
+        empty = torch.zeros(n, dtype=torch.bool, device=device)
+        masks = {
+            key: empty.clone() if mask is None else mask
+            for key, mask in zip(MASKS, (train_mask, val_mask, test_mask), strict=True)
+        }
+        validation.check_masks(masks, n)
+        names = [f"x{i}" for i in range(x.shape[1])] if feature_names is None else feature_names
+        validation.check_feature_names(names, x.shape[1])
+        super().__init__(x=x, edge_index=sort_edges(edge_index, n), y=y, **extra)
+        self.sens = sens
+        self.sens_column = sens_column
+        self.sens_kind = sens_kind
+        self.node_id = node_id
+        for key, mask in masks.items():
+            setattr(self, key, mask)
+        self.name = name
+        self.feature_names = list(names)
+        self.latent = latent
+        self.mechanism = mechanism
+
+    def __getattr__(self, key: str) -> Any:
+        if key in OPTIONAL and "_store" in self.__dict__ and key not in self._store:
+            return None
+        return super().__getattr__(key)
+
+    @property
+    def num_undirected_edges(self) -> int:
+        """Edges counted once."""
+        return int(self.edge_index.shape[1]) // 2
+
+    def replace(self, **changes: Any) -> SensitiveGraph:
+        """A new, validated graph with some fields changed; this one stays as it is."""
+        fields = {key: self.get(key) for key in self._constructor_fields()}
+        fields.update(changes)
+        return SensitiveGraph(**fields)
+
+    def permute(self, order: Tensor) -> SensitiveGraph:
+        """The same graph with row `order[i]` moved to row i; `node_id` goes along."""
+        n = int(self.x.shape[0])
+        if not torch.equal(order.sort().values, torch.arange(n, device=order.device)):
+            raise GraphError(
+                "order",
+                got=f"{len(order)} values that are no permutation",
+                allowed=f"each of 0 to {n - 1} once",
+                next_step="use torch.randperm",
+            )
+        position = torch.empty_like(order)
+        position[order] = torch.arange(n, device=order.device)
+        moved: dict[str, Any] = {key: self[key][order] for key in NODE_FIELDS if key in self}
+        return self.replace(edge_index=position[self.edge_index], **moved)
+
+    def fingerprint(self, *fields: str) -> str:
+        """SHA-256 of the content of `fields` (default: all that a model could see)."""
+        digest = hashlib.sha256()
+        for key in fields or ("x", "edge_index", "y", "sens", "node_id", *MASKS):
+            value = self[key].detach().cpu().contiguous()
+            digest.update(f"{key}:{value.dtype}:{tuple(value.shape)};".encode())
+            digest.update(value.numpy().tobytes())
+        return digest.hexdigest()
+
+    @staticmethod
+    def _constructor_fields() -> tuple[str, ...]:
+        return (
+            *NODE_FIELDS,
+            "edge_index",
+            "sens_column",
+            "sens_kind",
+            "name",
+            "feature_names",
+            "mechanism",
+        )

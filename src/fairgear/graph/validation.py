@@ -1,0 +1,199 @@
+"""What makes a graph valid; each check says what is wrong and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from fairgear.errors import GraphError
+
+# Later kinds (categorical, continuous, several attributes) join here, with their own check.
+SENSITIVE_KINDS = ("binary",)
+
+
+def check_features(x: Tensor) -> None:
+    """Features are a finite floating matrix (n, d) with at least one node."""
+    if x.dim() != 2 or not x.is_floating_point():
+        raise GraphError(
+            "features x",
+            got=f"{x.dtype} of shape {tuple(x.shape)}",
+            allowed="a floating-point matrix of shape (nodes, features)",
+            next_step="convert with x.float() and reshape to one row a node",
+        )
+    if x.shape[0] == 0:
+        raise GraphError(
+            "features x", got="0 nodes", allowed="at least one node", next_step="check the input"
+        )
+    finite = torch.isfinite(x)
+    if not bool(finite.all()):
+        rows, columns = torch.nonzero(~finite, as_tuple=True)
+        raise GraphError(
+            "features x",
+            got=f"{len(rows)} NaN or infinite values, the first at node {int(rows[0])}, "
+            f"column {int(columns[0])}",
+            allowed="finite values",
+            next_step="impute or drop those rows",
+        )
+
+
+def check_edges(edge_index: Tensor, num_nodes: int) -> None:
+    """Edges are (2, E) integers in range, without self-loops, repeats or missing twins."""
+    shape = tuple(edge_index.shape)
+    if edge_index.dim() == 2 and shape[1] == 2 and shape[0] != 2:
+        raise GraphError(
+            "edge_index",
+            got=f"shape {shape}, which looks transposed",
+            allowed="shape (2, edges)",
+            next_step="pass edge_index.t().contiguous()",
+        )
+    if edge_index.dim() != 2 or shape[0] != 2 or edge_index.dtype != torch.int64:
+        raise GraphError(
+            "edge_index",
+            got=f"{edge_index.dtype} of shape {shape}",
+            allowed="int64 of shape (2, edges)",
+            next_step="pass sources in row 0 and targets in row 1",
+        )
+    if edge_index.numel() == 0:
+        return
+    low, high = int(edge_index.min()), int(edge_index.max())
+    if low < 0 or high >= num_nodes:
+        raise GraphError(
+            "edge_index",
+            got=f"node {low if low < 0 else high}",
+            allowed=f"0 to {num_nodes - 1}, the rows of x",
+            next_step="map node ids to row numbers",
+        )
+    _check_undirected(edge_index, num_nodes)
+
+
+def _check_undirected(edge_index: Tensor, num_nodes: int) -> None:
+    source, target = edge_index
+    loops = int((source == target).sum())
+    if loops:
+        raise GraphError(
+            "edge_index",
+            got=f"{loops} self-loops",
+            allowed="edges between different nodes",
+            next_step="build it with fairgear.graph.undirected_edges, which drops them",
+        )
+    key = (source * num_nodes + target).sort().values
+    repeats = int((key[1:] == key[:-1]).sum())
+    if repeats:
+        raise GraphError(
+            "edge_index",
+            got=f"{repeats} repeated edges",
+            allowed="each direction of an edge once",
+            next_step="build it with fairgear.graph.undirected_edges, which drops repeats",
+        )
+    twin = (target * num_nodes + source).sort().values
+    if not torch.equal(key, twin):
+        lonely = key[~torch.isin(key, twin)]
+        first = int(lonely[0])
+        raise GraphError(
+            "edge_index",
+            got=f"{len(lonely)} edges without their twin, the first "
+            f"{first // num_nodes}→{first % num_nodes}",
+            allowed="both directions of every undirected edge",
+            next_step="build it with fairgear.graph.undirected_edges, which adds them",
+        )
+
+
+def check_labels(y: Tensor, num_nodes: int) -> None:
+    """Labels are 0 or 1, or −1 where unknown."""
+    _check_vector("labels y", y, num_nodes, torch.int64)
+    _check_values("labels y", y, (-1, 0, 1), "0, 1, or -1 where unknown", "recode the label")
+
+
+def check_sensitive(sens: Tensor, kind: str, x: Tensor, column: int | None) -> None:
+    """The sensitive attribute is of the kind declared and agrees with its column of x."""
+    if kind not in SENSITIVE_KINDS:
+        raise GraphError(
+            "sens_kind", got=repr(kind), allowed=SENSITIVE_KINDS, next_step="declare a known kind"
+        )
+    _check_vector("sensitive attribute sens", sens, x.shape[0], torch.int64)
+    _check_values(
+        "sensitive attribute sens, declared binary",
+        sens,
+        (0, 1),
+        "0 or 1",
+        "recode the attribute to two groups",
+    )
+    if column is None:
+        return
+    if not 0 <= column < x.shape[1]:
+        raise GraphError(
+            "sens_column",
+            got=column,
+            allowed=f"0 to {x.shape[1] - 1}, or None where x does not hold it",
+            next_step="name the column of x that holds the sensitive attribute",
+        )
+    differs = int((x[:, column] != sens.to(x.dtype)).sum())
+    if differs:
+        raise GraphError(
+            f"column {column} of x, declared to hold the sensitive attribute",
+            got=f"{differs} values that differ from sens",
+            allowed="the values of sens, unscaled",
+            next_step="leave that column out of scaling or correct sens_column",
+        )
+
+
+def check_node_ids(node_id: Tensor, num_nodes: int) -> None:
+    """Node ids are unique integers."""
+    _check_vector("node_id", node_id, num_nodes, torch.int64)
+    repeats = num_nodes - len(torch.unique(node_id))
+    if repeats:
+        raise GraphError(
+            "node_id",
+            got=f"{repeats} repeated ids",
+            allowed="one id a node",
+            next_step="drop duplicate rows",
+        )
+
+
+def check_masks(masks: Mapping[str, Tensor], num_nodes: int) -> None:
+    """Train, validation and test masks are boolean and share no node."""
+    for name, mask in masks.items():
+        _check_vector(name, mask, num_nodes, torch.bool)
+    names = list(masks)
+    for i, first in enumerate(names):
+        for second in names[i + 1 :]:
+            shared = int((masks[first] & masks[second]).sum())
+            if shared:
+                raise GraphError(
+                    f"{first} and {second}",
+                    got=f"{shared} nodes in both",
+                    allowed="disjoint masks",
+                    next_step="make a split with fairgear.graph.split",
+                )
+
+
+def check_feature_names(names: Sequence[str], width: int) -> None:
+    """One distinct name for each column of x."""
+    if len(names) != width or len(set(names)) != width:
+        raise GraphError(
+            "feature_names",
+            got=f"{len(names)} names, {len(set(names))} of them distinct",
+            allowed=f"{width} distinct names, one a column of x",
+            next_step="name each column once",
+        )
+
+
+def _check_vector(name: str, values: Tensor, num_nodes: int, dtype: torch.dtype) -> None:
+    if tuple(values.shape) != (num_nodes,) or values.dtype != dtype:
+        raise GraphError(
+            name,
+            got=f"{values.dtype} of shape {tuple(values.shape)}",
+            allowed=f"{dtype} of shape ({num_nodes},)",
+            next_step="pass one value a node",
+        )
+
+
+def _check_values(
+    name: str, values: Tensor, known: Sequence[int], allowed: str, next_step: str
+) -> None:
+    unknown = values[~torch.isin(values, torch.tensor(known, device=values.device))]
+    if len(unknown):
+        shown = ", ".join(str(int(v)) for v in torch.unique(unknown)[:5])
+        raise GraphError(name, got=f"the values {shown}", allowed=allowed, next_step=next_step)

@@ -1,0 +1,60 @@
+"""Bars and log lines. Both go to stderr, so that stdout stays free for results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+_console = Console(stderr=True, highlight=False)
+_state = {"quiet": False}
+
+
+class Bar:
+    """One running bar; `advance` moves it and may show named figures beside it."""
+
+    def __init__(self, progress: Progress, task: Any) -> None:
+        self._progress = progress
+        self._task = task
+
+    def advance(self, steps: int = 1, **figures: float) -> None:
+        """Move on by `steps`; `figures` such as loss=0.3 are shown at the end of the line."""
+        shown = "  ".join(f"{key} {value:.4g}" for key, value in figures.items())
+        self._progress.update(self._task, advance=steps, figures=shown)
+
+
+@contextmanager
+def bar(description: str, total: int, *, done: int = 0) -> Iterator[Bar]:
+    """A progress bar for work that may take over two seconds; gone when the work is done."""
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[figures]}"),
+        console=_console,
+        transient=True,
+        disable=_state["quiet"] or not _console.is_terminal,
+    )
+    with progress:
+        yield Bar(progress, progress.add_task(description, total=total, completed=done, figures=""))
+
+
+def log(message: str) -> None:
+    """One line for the person who watches."""
+    if not _state["quiet"]:
+        _console.print(message, markup=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No bars and no log lines inside this block."""
+    before = _state["quiet"]
+    _state["quiet"] = True
+    try:
+        yield
+    finally:
+        _state["quiet"] = before

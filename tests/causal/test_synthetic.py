@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairgear as fg
+from fairgear.causal import SyntheticSettings, flipped, sample
+from fairgear.datasets import statistics
+from fairgear.errors import GraphError, ParameterError
+from fairgear.graph import SensitiveGraph, undirected_edges
+from tests.causal.brute_force import adjacency_of, world
+from tests.graphs import random_graph
+
+# Strong effects of s on a small graph: edges and labels really move between worlds.
+STRONG = SyntheticSettings(n=120, d_z=8, d=4, a=0.15, w_s=4.0, threshold=0.75)
+
+
+def assert_same(one: SensitiveGraph, other: SensitiveGraph) -> None:
+    assert one.fingerprint() == other.fingerprint()
+
+
+@pytest.fixture(scope="module")
+def small() -> SensitiveGraph:
+    return sample(STRONG, seed=3)
+
+
+def test_table_1_for_two_thousand_nodes() -> None:
+    counted = [statistics(fg.datasets.load("synthetic", seed=seed)) for seed in range(8)]
+    published = {"edges": 4120, "intra_group_edges": 2379, "inter_group_edges": 1741}
+    for field, value in published.items():
+        values = np.array([getattr(c, field) for c in counted], dtype=float)
+        assert abs(values.mean() - value) < 2 * values.std(ddof=1), (field, values)
+    assert all((c.nodes, c.features) == (2000, 26) for c in counted)
+    assert np.mean([c.average_degree for c in counted]) == pytest.approx(5.12, abs=0.25)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_sampling_and_counterfactuals_agree_with_brute_force(seed: int) -> None:
+    graph = sample(STRONG, seed=seed)
+    model = fg.causal.for_graph(graph)
+    random = np.random.default_rng(seed).integers(0, 2, STRONG.n)
+    for sens in (graph.sens.numpy(), 0 * random, 0 * random + 1, random):
+        features, adjacency, labels = world(graph, sens)
+        got = model.counterfactual(graph, torch.from_numpy(sens))
+        assert np.array_equal(got.x.numpy(), features.astype(np.float32))
+        assert np.array_equal(adjacency_of(got), adjacency)
+        assert np.array_equal(got.y.numpy(), labels)
+
+
+def test_the_world_as_it_is_is_the_graph_itself(small: SensitiveGraph) -> None:
+    graph = fg.graph.split(small)
+    assert_same(fg.causal.for_graph(graph).counterfactual(graph, graph.sens), graph)
+
+
+def test_a_counterfactual_of_a_counterfactual_leads_back(small: SensitiveGraph) -> None:
+    model = fg.causal.for_graph(small)
+    other = model.counterfactual(small, 0)
+    assert_same(model.counterfactual(other, small.sens), small)
+
+
+@settings(max_examples=25)
+@given(node=st.integers(0, STRONG.n - 1))
+def test_setting_one_node_changes_only_what_it_may(node: int) -> None:
+    graph = sample(STRONG, seed=3)
+    after = fg.causal.for_graph(graph).counterfactual(graph, flipped(graph, node))
+    others = torch.arange(STRONG.n) != node
+    assert torch.equal(after.x[others], graph.x[others])
+    assert not torch.equal(after.x[node], graph.x[node])
+    before_adjacency, after_adjacency = adjacency_of(graph), adjacency_of(after)
+    changed = before_adjacency != after_adjacency
+    assert not changed[others.numpy()][:, others.numpy()].any()
+    may = before_adjacency[node] + after_adjacency[node] > 0
+    may[node] = True
+    assert not (after.y != graph.y)[torch.from_numpy(~may)].any()
+
+
+def test_flipping_everyone_changes_no_edge_and_all_zero_changes_some(
+    small: SensitiveGraph,
+) -> None:
+    model = fg.causal.for_graph(small)
+    assert torch.equal(model.counterfactual(small, 1 - small.sens).edge_index, small.edge_index)
+    assert not torch.equal(model.counterfactual(small, 0).edge_index, small.edge_index)
+    paper = fg.datasets.load("synthetic", seed=0)
+    everyone = fg.causal.for_graph(paper)
+    assert not torch.equal(everyone.counterfactual(paper, 0).edge_index, paper.edge_index)
+
+
+def test_the_label_threshold_stays_factual(small: SensitiveGraph) -> None:
+    # With w_s > 0 a world of ones can only raise scores; a threshold that moved along would
+    # hide that.
+    model = fg.causal.for_graph(small)
+    ones = model.counterfactual(small, 1)
+    assert bool((ones.y >= small.y).all())
+    assert int(ones.y.sum()) > int(small.y.sum())
+
+
+def test_edited_and_hidden_labels_stay(small: SensitiveGraph) -> None:
+    y = small.y.clone()
+    y[:10] = -1
+    graph = small.replace(y=y)
+    assert_same(fg.causal.for_graph(graph).counterfactual(graph, graph.sens), graph)
+    assert bool((fg.causal.for_graph(graph).counterfactual(graph, 0).y[:10] == -1).all())
+
+
+def test_reordering_nodes_reorders_the_worlds(small: SensitiveGraph) -> None:
+    order = torch.randperm(STRONG.n, generator=torch.Generator().manual_seed(0))
+    moved = small.permute(order)
+    sens = torch.randint(0, 2, (STRONG.n,), generator=torch.Generator().manual_seed(1))
+    expected = fg.causal.for_graph(small).counterfactual(small, sens).permute(order)
+    assert_same(fg.causal.for_graph(moved).counterfactual(moved, sens[order]), expected)
+
+
+def test_the_same_seed_the_same_graph() -> None:
+    assert_same(sample(STRONG, seed=5), sample(STRONG, seed=5))
+    assert sample(STRONG, seed=5).fingerprint() != sample(STRONG, seed=6).fingerprint()
+
+
+def test_an_edited_graph_has_no_exact_counterfactual(small: SensitiveGraph) -> None:
+    x = small.x.clone()
+    x[0, 1] += 1
+    with pytest.raises(GraphError, match="features that differ"):
+        fg.causal.for_graph(small.replace(x=x))
+    fewer = undirected_edges(small.edge_index[:, small.edge_index.min(0).values > 0], STRONG.n)
+    with pytest.raises(GraphError, match="edges that differ"):
+        fg.causal.for_graph(small.replace(edge_index=fewer))
+    model = fg.causal.for_graph(small)
+    with pytest.raises(GraphError, match="another order"):
+        model.counterfactual(small.permute(torch.arange(STRONG.n).flip(0)), 0)
+
+
+def test_errors(small: SensitiveGraph) -> None:
+    with pytest.raises(GraphError, match="no structural equations"):
+        fg.causal.for_graph(random_graph())
+    with pytest.raises(GraphError, match="each 0 or 1"):
+        fg.causal.for_graph(small).counterfactual(small, 2)
+    with pytest.raises(GraphError, match="120 values"):
+        fg.causal.for_graph(small).counterfactual(small, torch.zeros(3, dtype=torch.int64))
+    with pytest.raises(ParameterError, match="setting p"):
+        SyntheticSettings(p=1.5)
+    with pytest.raises(ParameterError, match="setting d:"):
+        SyntheticSettings(d=60)
+
+
+def test_fifty_thousand_nodes_in_under_two_gigabytes() -> None:
+    code = (
+        "import resource, fairgear as fg\n"
+        "g = fg.datasets.load('synthetic', n=50_000)\n"
+        "w = fg.causal.for_graph(g).counterfactual(g, 0)\n"
+        "assert g.num_undirected_edges > 1_000_000 and w.num_undirected_edges > 1_000_000\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 2 * 10**9

@@ -1,0 +1,28 @@
+"""Small graphs that many tests share."""
+
+from __future__ import annotations
+
+import torch
+
+from fairgear import SensitiveGraph
+from fairgear.graph import undirected_edges
+
+
+def random_graph(n: int = 30, edges: int = 60, seed: int = 0, d: int = 4) -> SensitiveGraph:
+    """A random graph with the sensitive attribute in column 1 and a split by thirds."""
+    generator = torch.Generator().manual_seed(seed)
+    sens = torch.randint(0, 2, (n,), generator=generator)
+    x = torch.randn(n, d, generator=generator)
+    x[:, 1] = sens.float()
+    pairs = torch.randint(0, n, (2, edges), generator=generator)
+    part = torch.arange(n) % 3
+    return SensitiveGraph(
+        x,
+        undirected_edges(pairs, n),
+        torch.randint(0, 2, (n,), generator=generator),
+        sens,
+        sens_column=1,
+        train_mask=part == 0,
+        val_mask=part == 1,
+        test_mask=part == 2,
+    )
