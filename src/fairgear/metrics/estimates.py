@@ -1,0 +1,204 @@
+"""Estimates with their intervals: all that one set of predictions says about a model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from fairgear.metrics.counterfactual import AverageFlips, Flips
+from fairgear.metrics.dependence import correlation, r2
+from fairgear.metrics.group import delta_dp, delta_eo, group_table
+from fairgear.metrics.inputs import (
+    Floats,
+    Integers,
+    Values,
+    as_clusters,
+    as_finite,
+    as_labels,
+    as_scores,
+    check_level,
+    same_length,
+)
+from fairgear.metrics.intervals import (
+    UNDEFINED,
+    Interval,
+    bootstrap_interval,
+    effective_clusters,
+    multiplicities,
+    over_nodes,
+)
+from fairgear.metrics.rates import (
+    HANDFUL,
+    cluster_sums,
+    difference_interval,
+    exact_interval,
+    rate_interval,
+)
+from fairgear.metrics.utility import accuracy, auroc, f1, weighted_auroc
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A measure's value and interval, NaN where undefined.
+
+    Attributes:
+        value: as reported.
+        interval: of `value`.
+        signed: for ΔDP and ΔEO group 1 minus group 0, for R² the correlation; else NaN.
+        signed_interval: of `signed`; where it contains 0, `interval` starts at 0.
+        error: Monte Carlo standard error of the draws, for counterfactual measures; else NaN.
+    """
+
+    value: float
+    interval: Interval
+    signed: float = math.nan
+    signed_interval: Interval = UNDEFINED
+    error: float = math.nan
+
+
+def evaluate_predictions(
+    y: Values,
+    scores: Values,
+    pred: Values,
+    *,
+    sensitive_features: Values,
+    summary: Values,
+    clusters: Values,
+    draws: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> dict[str, Estimate]:
+    """Accuracy, F1, AUROC, ΔEO, ΔDP and R² of one set of predictions, with intervals.
+
+    Args:
+        y: labels.
+        scores: scores, for AUROC.
+        pred: predicted labels, for all else.
+        sensitive_features: the sensitive attribute.
+        summary: mean sensitive value of the closed neighbourhood, for R².
+        clusters: the community of each node.
+        draws: resamples of communities.
+        level: of the intervals.
+        seed: of the resamples.
+    """
+    labels, predicted = as_labels("y", y), as_labels("pred", pred)
+    ranked, means = as_scores("scores", scores), as_finite("summary", summary)
+    group = as_labels("sensitive_features", sensitive_features)
+    same_length(y=labels, scores=ranked, pred=predicted, summary=means, sensitive_features=group)
+    cluster = as_clusters("clusters", clusters, len(labels))
+    check_level(level)
+    weights = multiplicities(cluster, draws=draws, seed=seed)
+    table = group_table(predicted, sensitive_features=group, y=labels)
+
+    def gap(value: float, signed: float, among: Integers) -> Estimate:
+        if math.isnan(value):
+            return Estimate(value, UNDEFINED)
+        chosen = among == 1
+        interval = difference_interval(
+            predicted[chosen],
+            cluster[chosen],
+            sensitive_features=group[chosen],
+            draws=draws,
+            level=level,
+            seed=seed,
+        )
+        return Estimate(value, interval.absolute(), signed, interval)
+
+    return {
+        "accuracy": Estimate(
+            accuracy(labels, predicted),
+            rate_interval(labels == predicted, cluster, level=level),
+        ),
+        "f1": Estimate(f1(labels, predicted), _f1_interval(labels, predicted, cluster, level)),
+        "auroc": _auroc_estimate(labels, ranked, cluster, weights, level),
+        "delta_eo": gap(
+            delta_eo(labels, predicted, sensitive_features=group),
+            table.true_positive_rate_difference,
+            labels,
+        ),
+        "delta_dp": gap(
+            delta_dp(predicted, sensitive_features=group),
+            table.selection_rate_difference,
+            np.ones_like(labels),
+        ),
+        "r2": _r2_estimate(predicted, means, cluster, weights, level),
+    }
+
+
+def flip_estimate(
+    flips: Flips | AverageFlips, clusters: Values, *, level: float = 0.95, correlation: float = 1.0
+) -> Estimate:
+    """A flip rate or δCF with its interval over people and, apart, the error of its draws."""
+    interval = rate_interval(flips.by_node, clusters, level=level, correlation=correlation)
+    return Estimate(flips.rate, interval, error=flips.error)
+
+
+def _f1_interval(y: Integers, pred: Integers, clusters: Integers, level: float) -> Interval:
+    """F1 = 2J/(1+J), J the share of true positives among nodes of class 1 or predicted to be."""
+    either = (y | pred) == 1
+    if not either.any():
+        return UNDEFINED
+    share = rate_interval((y & pred)[either], clusters[either], level=level)
+    return Interval(*(2 * end / (1 + end) for end in share))
+
+
+def _auroc_estimate(
+    y: Integers, scores: Floats, clusters: Integers, weights: Floats, level: float
+) -> Estimate:
+    """AUROC; the interval is symmetric in its logit.
+
+    Close to 0 or 1 resamples say little. The variance is at most A(1−A)/min(n₀, n₁) (Birnbaum and
+    Klose), so exact binomial bounds with the smaller class's number of clusters are safe there.
+    """
+    value = auroc(y, scores)
+    if math.isnan(value):
+        return Estimate(value, UNDEFINED)
+    if np.ptp(scores) == 0:
+        # A constant score ranks nobody above anybody, whoever is drawn.
+        return Estimate(value, Interval(value, value))
+    size = min(effective_clusters(clusters[y == label]) for label in (0, 1))
+    if min(y.sum(), (1 - y).sum()) * min(value, 1 - value) < HANDFUL:
+        return Estimate(value, exact_interval(value, size, level=level))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        replicates = over_nodes(weighted_auroc(y, scores), weights, clusters)
+    interval = bootstrap_interval(value, replicates, size, level=level)
+    margin = (interval.high - value) / (value * (1 - value))
+    logit = math.log(value / (1 - value))
+    return Estimate(value, Interval(float(expit(logit - margin)), float(expit(logit + margin))))
+
+
+def _r2_estimate(
+    pred: Integers, summary: Floats, clusters: Integers, weights: Floats, level: float
+) -> Estimate:
+    """R² as the square of the correlation, whose interval is symmetric in its arc tangent.
+
+    Resamples of R² itself lie above it, and never reach 0; those of the signed correlation do.
+    """
+    value = r2(pred, summary)
+    if math.isnan(value):
+        return Estimate(value, UNDEFINED)
+    label = pred.astype(np.float64)
+    signed = correlation(label, summary)
+    x = summary - summary.mean()
+    x = x / np.abs(x).max()
+    sums = cluster_sums(np.stack([np.ones_like(x), label, x, label * x, x * x], axis=1), clusters)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total, p, m, pm, mm = np.moveaxis((weights @ sums), 1, 0)
+        spread = (total * p - p * p) * (total * mm - m * m)
+        drawn = (total * pm - p * m) / np.sqrt(np.where(spread > 0, spread, np.nan))
+        interval = bootstrap_interval(
+            float(_arc(signed)), _arc(drawn), effective_clusters(clusters), level=level
+        )
+    interval = Interval(*(math.tanh(end) for end in interval))
+    squared = Interval(*(end * end for end in interval.absolute()))
+    return Estimate(value, squared, signed, interval)
+
+
+def _arc(values: Floats | float) -> Floats:
+    """Fisher's transform; a perfect correlation is kept finite."""
+    edge = 1 - 1e-12
+    result: Floats = np.arctanh(np.clip(values, -edge, edge))
+    return result

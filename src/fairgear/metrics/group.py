@@ -1,0 +1,102 @@
+"""How differently the two groups are treated: one table by group, and ΔDP and ΔEO read off it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fairgear.metrics.inputs import Values, as_labels, same_length
+from fairgear.metrics.undefined import undefined
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """One group: how many people, how many of class 1, and how many of each were selected.
+
+    Attributes:
+        group: the value of the sensitive attribute.
+        count: people in the group.
+        selected: those predicted to be of class 1.
+        positives: those of class 1; None where the labels are not known.
+        true_positives: those of class 1 and predicted to be; None where the labels are not known.
+    """
+
+    group: int
+    count: int
+    selected: int
+    positives: int | None = None
+    true_positives: int | None = None
+
+    @property
+    def selection_rate(self) -> float:
+        """P(ŷ = 1 | group); NaN in an empty group."""
+        return self.selected / self.count if self.count else math.nan
+
+    @property
+    def true_positive_rate(self) -> float:
+        """P(ŷ = 1 | y = 1, group); NaN where the group has no positives or no labels."""
+        if not self.positives or self.true_positives is None:
+            return math.nan
+        return self.true_positives / self.positives
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """Both groups, with the signed differences between them (group 1 minus group 0)."""
+
+    rows: tuple[GroupRow, GroupRow]
+
+    @property
+    def selection_rate_difference(self) -> float:
+        """Selection rate of group 1 minus that of group 0; its absolute value is ΔDP."""
+        return self.rows[1].selection_rate - self.rows[0].selection_rate
+
+    @property
+    def true_positive_rate_difference(self) -> float:
+        """True positive rate of group 1 minus that of group 0; its absolute value is ΔEO."""
+        return self.rows[1].true_positive_rate - self.rows[0].true_positive_rate
+
+
+def group_table(pred: Values, *, sensitive_features: Values, y: Values | None = None) -> GroupTable:
+    """The table by group; without the labels `y` there are no true positive rates in it."""
+    pred = as_labels("pred", pred)
+    group = as_labels("sensitive_features", sensitive_features)
+    same_length(pred=pred, sensitive_features=group)
+    labels = None if y is None else as_labels("y", y)
+    if labels is not None:
+        same_length(y=labels, pred=pred)
+
+    def row(value: int) -> GroupRow:
+        member = group == value
+        count, selected = int(member.sum()), int(pred[member].sum())
+        if labels is None:
+            return GroupRow(value, count, selected)
+        positives, true_positives = int(labels[member].sum()), int((labels & pred)[member].sum())
+        return GroupRow(value, count, selected, positives, true_positives)
+
+    return GroupTable((row(0), row(1)))
+
+
+def delta_dp(pred: Values, *, sensitive_features: Values) -> float:
+    """ΔDP = |P(ŷ = 1 | s = 1) − P(ŷ = 1 | s = 0)|.
+
+    Undefined, so NaN, where a group is empty.
+    """
+    table = group_table(pred, sensitive_features=sensitive_features)
+    for row in table.rows:
+        if row.count == 0:
+            return undefined("ΔDP", f"group {row.group} is empty")
+    return abs(table.selection_rate_difference)
+
+
+def delta_eo(y: Values, pred: Values, *, sensitive_features: Values) -> float:
+    """ΔEO = |P(ŷ = 1 | y = 1, s = 1) − P(ŷ = 1 | y = 1, s = 0)|.
+
+    Undefined, so NaN, where a group has no node of class 1: nobody there could have been treated
+    alike or not.
+    """
+    table = group_table(pred, sensitive_features=sensitive_features, y=y)
+    for row in table.rows:
+        if not row.positives:
+            return undefined("ΔEO", f"group {row.group} has no node of class 1")
+    return abs(table.true_positive_rate_difference)

@@ -1,0 +1,75 @@
+"""How well predictions agree with the labels: accuracy, F1 and AUROC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import rankdata
+
+from fairgear.metrics.inputs import Floats, Values, as_labels, as_scores, same_length
+from fairgear.metrics.undefined import undefined
+
+
+def accuracy(y: Values, pred: Values) -> float:
+    """Share of nodes whose predicted label is their label."""
+    y, pred = as_labels("y", y), as_labels("pred", pred)
+    same_length(y=y, pred=pred)
+    return float((y == pred).mean())
+
+
+def f1(y: Values, pred: Values) -> float:
+    """F1 of class 1: 2TP / (2TP + FP + FN).
+
+    Of class 1, not the average over both classes: the micro average is accuracy by another name.
+    Undefined, so NaN, only where no node is of class 1 and none is predicted to be.
+    """
+    y, pred = as_labels("y", y), as_labels("pred", pred)
+    same_length(y=y, pred=pred)
+    both, either = int((y & pred).sum()), int((y | pred).sum())
+    if either == 0:
+        return undefined("F1", "no node is of class 1 and none is predicted to be")
+    return 2 * both / (both + either)
+
+
+def auroc(y: Values, scores: Values) -> float:
+    """Chance that a node of class 1 has a higher score than one of class 0, ties counted half.
+
+    Takes scores and refuses hard labels. Undefined, so NaN, where only one class is present.
+    """
+    y, scores = as_labels("y", y), as_scores("scores", scores)
+    same_length(y=y, scores=scores)
+    positives = int(y.sum())
+    negatives = len(y) - positives
+    if positives == 0 or negatives == 0:
+        return undefined("AUROC", "only one class is present")
+    wins = rankdata(scores)[y == 1].sum() - positives * (positives + 1) / 2
+    return float(np.clip(wins / (positives * negatives), 0.0, 1.0))
+
+
+def weighted_auroc(y: Values, scores: Values) -> Callable[[Floats], Floats]:
+    """AUROC as a function of how often each node counts, for `cluster_bootstrap`.
+
+    It maps weights (resamples, n) to one AUROC a resample, NaN where a class has no weight.
+    """
+    y, scores = as_labels("y", y), as_scores("scores", scores)
+    same_length(y=y, scores=scores)
+    order = np.argsort(scores, kind="stable")
+    ranked, label = scores[order], y[order]
+    positive, negative = order[label == 1], order[label == 0]
+    # Nodes of class 0 below each node of class 1, and those not above it: ties are between.
+    below = np.searchsorted(ranked[label == 0], ranked[label == 1], side="left")
+    upto = np.searchsorted(ranked[label == 0], ranked[label == 1], side="right")
+    tied = bool((below != upto).any())
+
+    def value(weights: Floats) -> Floats:
+        losers = np.zeros((len(weights), len(negative) + 1))
+        np.cumsum(weights[:, negative], axis=1, out=losers[:, 1:])
+        winners = weights[:, positive]
+        wins = np.einsum("ij,ij->i", winners, losers[:, below])
+        if tied:
+            wins = (wins + np.einsum("ij,ij->i", winners, losers[:, upto])) / 2
+        result: Floats = wins / (winners.sum(axis=1) * losers[:, -1])
+        return result
+
+    return value

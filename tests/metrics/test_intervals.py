@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from fairgear.errors import ParameterError, UndefinedMetricWarning
+from fairgear.metrics import (
+    UNDEFINED,
+    Interval,
+    cluster_bootstrap,
+    difference_interval,
+    draws_error,
+    rate_interval,
+    to_json_number,
+    weighted_auroc,
+)
+from fairgear.metrics.inputs import Floats
+from fairgear.metrics.rates import exact_interval
+
+
+def test_an_interval_is_two_numbers() -> None:
+    low, high = Interval(0.1, 0.3)
+    assert (low, high) == (0.1, 0.3)
+    assert 0.2 in Interval(0.1, 0.3)
+    assert 0.4 not in Interval(0.1, 0.3)
+    assert not UNDEFINED.defined
+    assert 0.2 not in UNDEFINED
+    assert json.dumps(UNDEFINED.to_json()) == "[null, null]"
+    assert Interval(0.1, 0.3).to_json() == [0.1, 0.3]
+    assert [to_json_number(v) for v in (math.nan, math.inf, 0.5)] == [None, None, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("signed", "absolute"),
+    [
+        (Interval(-0.1, 0.3), Interval(0.0, 0.3)),
+        (Interval(-0.3, 0.1), Interval(0.0, 0.3)),
+        (Interval(0.1, 0.3), Interval(0.1, 0.3)),
+        (Interval(-0.3, -0.1), Interval(0.1, 0.3)),
+        (Interval(0.0, 0.3), Interval(0.0, 0.3)),
+    ],
+)
+def test_the_interval_of_a_gap_follows_from_the_signed_one(
+    signed: Interval, absolute: Interval
+) -> None:
+    assert signed.absolute() == absolute
+    assert not UNDEFINED.absolute().defined
+
+
+def test_draws_error_is_that_of_a_mean() -> None:
+    assert draws_error([0.1, 0.2, 0.6]) == pytest.approx(np.std([0.1, 0.2, 0.6], ddof=1) / 3**0.5)
+    assert math.isnan(draws_error([0.1]))
+
+
+def test_the_bootstrap_of_a_mean_over_single_nodes_is_the_t_interval() -> None:
+    values = np.random.default_rng(0).normal(size=200)
+    low, high = cluster_bootstrap(
+        lambda w: w @ values / w.sum(axis=1), np.arange(200), draws=20_000, seed=1
+    )
+    half = 1.971957 * values.std(ddof=1) / 200**0.5
+    assert low == pytest.approx(values.mean() - half, abs=0.02 * half)
+    assert high == pytest.approx(values.mean() + half, abs=0.02 * half)
+
+
+def test_the_bootstrap_is_reproducible_and_the_names_of_clusters_do_not_matter() -> None:
+    rng = np.random.default_rng(0)
+    values, clusters = rng.random(300), np.sort(rng.integers(0, 20, 300))
+
+    def statistic(weights: Floats) -> Floats:
+        return np.asarray(weights @ values / weights.sum(axis=1))
+
+    once = cluster_bootstrap(statistic, clusters, draws=50)
+    assert cluster_bootstrap(statistic, clusters, draws=50) == once
+    assert cluster_bootstrap(statistic, clusters * 7 - 3, draws=50) == once
+    assert cluster_bootstrap(statistic, clusters, draws=50, seed=1) != once
+    wider = cluster_bootstrap(statistic, clusters, draws=50, level=0.99)
+    assert wider.low < once.low < once.high < wider.high
+
+
+def test_many_nodes_are_resampled_a_few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random(300)
+    statistic = weighted_auroc((rng.random(300) < scores).astype(int), scores)
+    clusters = rng.integers(0, 30, 300)
+    whole = cluster_bootstrap(statistic, clusters, draws=40)
+    monkeypatch.setattr("fairgear.metrics.intervals.CHUNK", 2000)
+    assert tuple(cluster_bootstrap(statistic, clusters, draws=40)) == pytest.approx(tuple(whole))
+
+
+def test_where_the_bootstrap_is_undefined() -> None:
+    values = np.array([0.0, 1.0, 1.0])
+    with pytest.warns(UndefinedMetricWarning, match="one cluster"):
+        assert not cluster_bootstrap(lambda w: w @ values, [3, 3, 3]).defined
+    with pytest.warns(UndefinedMetricWarning, match="the estimate has no value"):
+        assert not cluster_bootstrap(lambda w: w[:, 0] * math.nan, [0, 1, 2]).defined
+    with pytest.warns(UndefinedMetricWarning, match="resamples have no value"):
+        assert not cluster_bootstrap(lambda w: w[:, 0] / w[:, 0], [0, 1, 2]).defined
+
+
+def test_exact_bounds_are_clopper_and_pearsons() -> None:
+    # Rule of three, and the values of the usual tables for 3 of 20.
+    assert tuple(exact_interval(0.0, 100)) == pytest.approx((0, 1 - 0.025**0.01))
+    assert tuple(exact_interval(1.0, 100)) == pytest.approx((0.025**0.01, 1))
+    assert tuple(exact_interval(0.15, 20)) == pytest.approx((0.0321, 0.3789), abs=1e-4)
+
+
+def test_nobody_flips_is_no_certainty() -> None:
+    n = 1000
+    alone, together = np.arange(n), np.arange(n) // 20
+    singles = rate_interval(np.zeros(n), alone)
+    assert singles.low == 0
+    assert singles.high == pytest.approx(3.69 / n, rel=0.02)
+    # Communities may flip as one unless told otherwise, so only their number counts.
+    whole = rate_interval(np.zeros(n), together)
+    assert whole.high == pytest.approx(1 - 0.025 ** (1 / 50), rel=0.06)
+    free = rate_interval(np.zeros(n), together, correlation=0.0)
+    assert singles.high == pytest.approx(free.high, rel=0.06)
+    some = rate_interval(np.zeros(n), together, correlation=0.1)
+    assert free.high < some.high < whole.high
+    everybody = rate_interval(np.ones(n), together)
+    assert tuple(everybody) == pytest.approx((1 - whole.high, 1))
+
+
+def test_flips_that_go_together_widen_the_interval() -> None:
+    n = 1000
+    clusters = np.arange(n) // 20
+    spread = (np.arange(n) % 20 == 0) * 1.0
+    bunched = (clusters % 20 == 0) * (np.arange(n) % 20 < 17) * 1.0
+    assert spread.sum() == 50
+    assert bunched.sum() == 51
+    narrow, wide = rate_interval(spread, clusters), rate_interval(bunched, clusters)
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+
+
+def test_a_group_in_which_nobody_is_selected_leaves_the_difference_uncertain() -> None:
+    rng = np.random.default_rng(0)
+    clusters, sens = np.arange(400) // 4, rng.integers(0, 2, 400)
+    low, high = difference_interval(np.zeros(400), clusters, sensitive_features=sens)
+    assert -0.1 < low < -0.01 < 0.01 < high < 0.1
+    one_group = difference_interval(np.zeros(400), clusters, sensitive_features=sens * 0)
+    assert not one_group.defined
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(ParameterError, match="hits"):
+        rate_interval([0.5, 1.5], [0, 1])
+    with pytest.raises(ParameterError, match="lengths"):
+        rate_interval([0, 1], [0, 1, 2])
+    with pytest.raises(ParameterError, match="level"):
+        rate_interval([0, 1], [0, 1], level=95)
+    with pytest.raises(ParameterError, match="correlation"):
+        rate_interval([0, 1], [0, 1], correlation=-1)
+    with pytest.raises(ParameterError, match="draws"):
+        cluster_bootstrap(lambda w: w[:, 0], [0, 1], draws=1)
