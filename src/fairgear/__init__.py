@@ -9,14 +9,31 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairgear import causal, datasets, egos, graph, metrics
+    from fairgear import auditing, causal, datasets, egos, graph, methods, metrics
     from fairgear.graph import SensitiveGraph
+    from fairgear.methods import Gear, load_model
 
 
-_MODULES = ("causal", "datasets", "egos", "graph", "metrics")
-_OBJECTS = {"SensitiveGraph": "fairgear.graph"}
+_MODULES = ("auditing", "causal", "datasets", "egos", "graph", "methods", "metrics")
+_OBJECTS = {
+    "Gear": "fairgear.methods",
+    "SensitiveGraph": "fairgear.graph",
+    "load_model": "fairgear.methods",
+}
 
-__all__ = ["SensitiveGraph", "__version__", "causal", "datasets", "egos", "graph", "metrics"]
+__all__ = [
+    "Gear",
+    "SensitiveGraph",
+    "__version__",
+    "auditing",
+    "causal",
+    "datasets",
+    "egos",
+    "graph",
+    "load_model",
+    "methods",
+    "metrics",
+]
 
 
 def __getattr__(name: str) -> Any:

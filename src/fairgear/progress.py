@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,10 +20,12 @@ class Bar:
         self._progress = progress
         self._task = task
 
-    def advance(self, steps: int = 1, **figures: float) -> None:
-        """Move on by `steps`; `figures` such as loss=0.3 are shown at the end of the line."""
-        shown = "  ".join(f"{key} {value:.4g}" for key, value in figures.items())
-        self._progress.update(self._task, advance=steps, figures=shown)
+    def advance(self, steps: int = 1, figures: Mapping[str, float] | None = None) -> None:
+        """Move on by `steps`; `figures` such as {"loss": 0.3} are shown at the end of the line."""
+        self._progress.update(self._task, advance=steps)
+        if figures:
+            shown = "  ".join(f"{key} {value:.4g}" for key, value in figures.items())
+            self._progress.update(self._task, figures=shown)
 
 
 @contextmanager
@@ -46,7 +48,7 @@ def bar(description: str, total: int, *, done: int = 0) -> Iterator[Bar]:
 def log(message: str) -> None:
     """One line for the person who watches."""
     if not _state["quiet"]:
-        _console.print(message, markup=False)
+        _console.print(message, markup=False, soft_wrap=True)
 
 
 @contextmanager

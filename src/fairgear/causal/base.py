@@ -43,7 +43,7 @@ def as_assignment(graph: SensitiveGraph, sens: Tensor | int) -> Tensor:
     if tuple(sens.shape) != (n,) or not bool(((sens == 0) | (sens == 1)).all()):
         raise GraphError(
             "counterfactual sens",
-            got=f"shape {tuple(sens.shape)}, values from {sens.min().item()} to {sens.max().item()}",
+            got=f"shape {tuple(sens.shape)}, values {int(sens.min())} to {int(sens.max())}",
             allowed=f"{n} values, each 0 or 1, or one value for everyone",
             next_step="pass one value a node",
         )

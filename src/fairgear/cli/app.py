@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from fairgear.cli.datasets import datasets_app
+from fairgear.cli.results import embed_app, report_app
+from fairgear.cli.run import run_app
 from fairgear.errors import FairgearError
 from fairgear.version import installed_version
 
@@ -20,10 +22,11 @@ app = App(
     name="fairgear",
     help="Graph models that treat people alike, and the audit that shows it.",
     version=installed_version,
-    help_epilogue="Examples: fairgear datasets list   ·   fairgear datasets stats synthetic --json",
+    help_epilogue="Examples: fairgear run   ·   fairgear run --help   ·   fairgear datasets list",
     help_format="plaintext",
 )
-app.command(datasets_app)
+for command in (run_app, report_app, embed_app, datasets_app):
+    app.command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

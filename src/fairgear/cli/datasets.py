@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App
+
+from fairgear.cli.output import Json, print_json, print_table
 
 datasets_app = App(
     name="datasets",
@@ -13,8 +14,6 @@ datasets_app = App(
     help_epilogue="Examples: fairgear datasets list   ·   fairgear datasets stats synthetic --json",
     help_format="plaintext",
 )
-
-Json = Annotated[bool, Parameter(name="--json", negative=())]
 
 
 @datasets_app.command(name="list")
@@ -26,7 +25,6 @@ def list_datasets(*, json: Json = False) -> None:
     json
         Print one JSON object instead of a table.
     """
-    from fairgear.cli.output import print_json, print_table
     from fairgear.datasets import DATASETS
 
     entries = [entry for _, entry in DATASETS.items()]
@@ -63,7 +61,6 @@ def stats(
     json
         Print one JSON object instead of a table.
     """
-    from fairgear.cli.output import print_json, print_table
     from fairgear.datasets import load, statistics
 
     options = {"seed": graph_seed} if dataset == "synthetic" else {}

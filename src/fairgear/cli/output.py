@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+Json = Annotated[bool, Parameter(name="--json", negative=())]
 
 
 def print_json(value: Any) -> None:

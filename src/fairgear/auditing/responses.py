@@ -1,0 +1,140 @@
+"""All responses of one model: it is asked in every world, in an order that lets it reuse egos."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairgear.auditing.model import Model, Predictions, predict
+from fairgear.auditing.response import Response, partial_response
+from fairgear.auditing.threads import one_thread
+from fairgear.auditing.worlds import World, Worlds
+from fairgear.metrics import between_worlds, flips, over_rates, score_change
+from fairgear.progress import Bar, bar
+
+Ask = Callable[[World], Predictions]
+
+
+def respond(
+    model: Model, worlds: Worlds, rows: Tensor, factual: Predictions, alone: Tensor
+) -> list[Response]:
+    """How the predictions for the people in `rows` respond to every intervention.
+
+    Args:
+        model: what is evaluated.
+        worlds: with a causal model.
+        rows: the evaluated people.
+        factual: their predictions on the factual graph.
+        alone: positions in `rows` of those for whom *self* is measured, one world each.
+    """
+    drawn = sum(len(values) for values in worlds.assignments.values())
+    with bar("asking in other worlds", total=1 + 2 * drawn + worlds.draws + len(alone)) as progress:
+
+        def ask(world: World) -> Predictions:
+            answer = predict(model, world.graph, rows)
+            progress.advance()
+            return answer
+
+        # Worlds with the factual edges come first: models keep the egos of the last edges.
+        return [
+            _placebo(ask, worlds.placebo, factual),
+            *_whole_graph("released", ask, worlds.released, factual),
+            *_whole_graph("strict", ask, worlds.strict, factual),
+            *_around(ask, worlds, rows, factual),
+            *_self(model, worlds, rows, factual, alone, progress),
+        ]
+
+
+def _placebo(ask: Ask, world: World, factual: Predictions) -> Response:
+    answer = ask(world)
+    change = score_change(factual.scores, answer.scores)
+    return Response(
+        protocol=world.protocol,
+        intervention=world.intervention,
+        flips=flips(factual.labels, answer.labels),
+        score_shift=change.shift,
+        score_size=change.size,
+        positions=np.arange(len(factual.scores)),
+        scores=answer.scores,
+    )
+
+
+def _whole_graph(
+    protocol: str, ask: Ask, worlds: Mapping[float, Sequence[World]], factual: Predictions
+) -> list[Response]:
+    """One response a rate, their average (δCF), and that between two counterfactual worlds."""
+    answers = {rate: [ask(world) for world in draws] for rate, draws in worlds.items()}
+    labels = {rate: [answer.labels for answer in draws] for rate, draws in answers.items()}
+    scores = {
+        rate: np.stack([answer.scores for answer in draws]) for rate, draws in answers.items()
+    }
+    average, between = over_rates(factual.labels, labels), between_worlds(labels)
+    changes = {rate: score_change(factual.scores, values) for rate, values in scores.items()}
+    everyone = np.arange(len(factual.scores))
+    means = {rate: values.mean(axis=0) for rate, values in scores.items()}
+    apart = [scores[high] - scores[low] for low, high in between.by_world]
+    return [
+        *(
+            Response(
+                protocol,
+                worlds[rate][0].intervention,
+                average.by_world[rate],
+                changes[rate].shift,
+                changes[rate].size,
+                everyone,
+                means[rate],
+            )
+            for rate in worlds
+        ),
+        Response(
+            protocol,
+            "average over rates",
+            average,
+            float(np.mean([change.shift for change in changes.values()])),
+            float(np.mean([change.size for change in changes.values()])),
+            everyone,
+            np.mean(list(means.values()), axis=0),
+        ),
+        Response(
+            protocol,
+            "between worlds",
+            between,
+            float(np.mean([change.mean() for change in apart])),
+            float(np.mean([np.abs(change).mean() for change in apart])),
+            everyone,
+            None,
+        ),
+    ]
+
+
+def _around(ask: Ask, worlds: Worlds, rows: Tensor, factual: Predictions) -> list[Response]:
+    """Neighbours and both: the random worlds, read for those whose own s stayed or changed."""
+    answers = [ask(world) for world in worlds.random]
+    before = worlds.graph.sens[rows]
+    changed = torch.stack([world.graph.sens[rows] != before for world in worlds.random])
+    found = (
+        partial_response("neighbours", factual, answers, ~changed.cpu().numpy()),
+        partial_response("both", factual, answers, changed.cpu().numpy()),
+    )
+    return [response for response in found if response is not None]
+
+
+def _self(
+    model: Model, worlds: Worlds, rows: Tensor, factual: Predictions, alone: Tensor, progress: Bar
+) -> list[Response]:
+    """Each person asked about in the world where only their own s is flipped."""
+    scores, labels = factual.scores.copy(), factual.labels.copy()
+    people = rows[alone]
+    with one_thread():
+        for i, world in enumerate(worlds.alone(people)):
+            position = int(alone[i])
+            answer = predict(model, world, people[i : i + 1])
+            scores[position], labels[position] = answer.scores[0], answer.labels[0]
+            progress.advance()
+    part = np.zeros((1, len(rows)), dtype=np.bool_)
+    part[0, alone.numpy()] = True
+    response = partial_response("self", factual, [Predictions(scores, labels)], part)
+    return [] if response is None else [response]

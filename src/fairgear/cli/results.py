@@ -1,0 +1,91 @@
+"""`fairgear report` and `fairgear embed`: what can be made from a finished run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cyclopts import App
+
+report_app = App(
+    name="report",
+    help="Write the web page of a run again.",
+    help_epilogue="Example: fairgear report runs/synthetic --out page.html",
+    help_format="plaintext",
+)
+embed_app = App(
+    name="embed",
+    help="Write the representations of a graph's people by a saved model.",
+    help_epilogue="Example: fairgear embed runs/synthetic/model synthetic --out people.parquet",
+    help_format="plaintext",
+)
+
+
+@report_app.default
+def report(run: Path, /, *, out: Path | None = None) -> None:
+    """Write the page of a finished run.
+
+    Parameters
+    ----------
+    run
+        The folder of a run.
+    out
+        The page to write. [default: RUN/report.html]
+    """
+    from fairgear.experiments.run_folder import RunFolder, read_results
+    from fairgear.report import write_page
+
+    folder = RunFolder(run)
+    page = folder.report if out is None else out
+    write_page(read_results(folder.metrics), page)
+    print(f"Report: {page}")  # noqa: T201
+
+
+@embed_app.default
+def embed(
+    model: Path,
+    dataset: str = "synthetic",
+    /,
+    *,
+    out: Path,
+    graph_seed: int = 0,
+    device: str = "auto",
+) -> None:
+    """Write one row a person: node_id and the representation.
+
+    Parameters
+    ----------
+    model
+        A saved model, such as RUN/model.
+    dataset
+        A name from `fairgear datasets list`.
+    out
+        A file ending in .parquet (node_id, z0, z1, …) or .npy (the matrix alone).
+    graph_seed
+        Which synthetic graph.
+    device
+        auto, cpu or cuda.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from fairgear.datasets import DATASETS
+    from fairgear.errors import ParameterError
+    from fairgear.files import replacing
+    from fairgear.methods import load_model
+
+    if out.suffix not in (".parquet", ".npy"):
+        raise ParameterError(
+            "--out", got=str(out), allowed=".parquet or .npy", next_step="change the ending"
+        )
+    options = {"seed": graph_seed} if dataset == "synthetic" else {}
+    graph = DATASETS[dataset].load(**options)
+    z = load_model(model, device=device).embed(graph)
+    with replacing(out) as temporary:
+        if out.suffix == ".npy":
+            with temporary.open("wb") as file:
+                np.save(file, z)
+        else:
+            frame = pd.DataFrame(z, columns=[f"z{i}" for i in range(z.shape[1])])
+            frame.insert(0, "node_id", graph.node_id.numpy())
+            frame.to_parquet(temporary, index=False)
+    print(f"Wrote {len(z):,} × {z.shape[1]} to {out}")  # noqa: T201

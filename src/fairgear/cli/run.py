@@ -1,0 +1,120 @@
+"""`fairgear run`: train, audit, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from cyclopts import App
+
+from fairgear.cli.flags import flags_of, given
+from fairgear.cli.output import Json, print_json, print_table
+from fairgear.methods.gear_config import GearConfig
+
+run_app = App(
+    name="run",
+    help="Train a model, measure how alike it treats people, and write a report.",
+    help_epilogue=(
+        "Examples: fairgear run   ·   fairgear run synthetic --seed 3 --out runs/three   ·   "
+        "fairgear run --preset paper   ·   fairgear run --gear.fairness-weight 2 --json"
+    ),
+    help_format="plaintext",
+)
+
+GearFlags: Any = flags_of(GearConfig)
+_NO_FLAGS = GearFlags()
+
+
+@run_app.default
+def run(
+    dataset: str | None = None,
+    /,
+    *,
+    method: str | None = None,
+    preset: str | None = None,
+    split: str | None = None,
+    seed: int | None = None,
+    graph_seed: int | None = None,
+    device: str | None = None,
+    out: Path | None = None,
+    config: Path | None = None,
+    json: Json = False,
+    gear: GearFlags = _NO_FLAGS,
+) -> None:
+    """Train, evaluate on the test people, and leave a folder with a report.
+
+    Parameters
+    ----------
+    dataset
+        A name from `fairgear datasets list`. [default: synthetic]
+    method
+        The method to train. [default: gear]
+    preset
+        Settings to start from: default, or paper. [default: default]
+    split
+        sixty-twenty-twenty or released. [default: sixty-twenty-twenty]
+    seed
+        Split and initialisation. [default: 0]
+    graph_seed
+        Which synthetic graph. [default: 0]
+    device
+        auto, cpu or cuda. [default: auto]
+    out
+        The folder to write; a run with the same settings is resumed.
+        [default: runs/DATASET-METHOD-SEED]
+    config
+        A YAML file of settings, such as the config.yaml of a run; flags go before it.
+    json
+        Print the results as one JSON object and nothing else on stdout.
+    """
+    from fairgear.experiments.run_config import RunConfig, merged, read_yaml
+
+    typed = {
+        "dataset": dataset,
+        "method": method,
+        "preset": preset,
+        "split": split,
+        "seed": seed,
+        "graph_seed": graph_seed,
+        "device": device,
+        "gear": given(gear) or None,
+    }
+    values = read_yaml(config) if config is not None else {}
+    values = merged(values, {key: value for key, value in typed.items() if value is not None})
+    settings = RunConfig.from_dict(values)
+
+    from fairgear.experiments.run import execute
+    from fairgear.experiments.run_folder import RunFolder
+    from fairgear.progress import log
+    from fairgear.report import write_page
+
+    name = f"{settings.dataset}-{settings.method}-{settings.seed}"
+    folder = RunFolder(out if out is not None else Path("runs") / name)
+    if folder.path.exists() and any(folder.path.iterdir()):
+        folder.claim(settings)
+    results = folder.finished()
+    if results is None:
+        results = execute(settings, folder)
+        write_page(results, folder.report)
+    else:
+        log(f"{folder.path} holds this run, finished; nothing to do")
+    if json:
+        print_json(results)
+        return
+    show(results)
+    print(f"Report: {folder.report}")  # noqa: T201
+
+
+def show(results: dict[str, Any]) -> None:
+    """The metrics with their intervals, for people."""
+    from fairgear.metrics import METRICS
+
+    rows = []
+    for key, metric in METRICS.items():
+        value, (low, high) = results["metrics"][key], results["intervals"][key]
+        shown = "undefined" if value is None else f"{value:.4f}"
+        interval = "" if low is None or high is None else f"{low:.4f} to {high:.4f}"
+        rows.append((metric.label, shown, interval, metric.direction))
+    settings = results["config"]
+    title = "{method} on {dataset}, {split}, seed {seed}".format_map(settings)
+    print_table(title, ("metric", "value", "95 % interval", "better"), rows)

@@ -1,0 +1,16 @@
+"""Ego subgraphs: the nodes that matter most to each node, as indices and as dense batches."""
+
+from fairgear.egos.batches import EgoBatch
+from fairgear.egos.index import EgoIndex
+from fairgear.egos.pagerank import Egos, PageRank, find_egos, top_k_pagerank
+from fairgear.egos.structure import Structure
+
+__all__ = [
+    "EgoBatch",
+    "EgoIndex",
+    "Egos",
+    "PageRank",
+    "Structure",
+    "find_egos",
+    "top_k_pagerank",
+]

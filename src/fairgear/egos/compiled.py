@@ -1,0 +1,67 @@
+"""Compiled functions, and threads to run them on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import TypeVar, cast
+
+import numba
+
+from fairgear.progress import bar
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def _sources() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_SOURCES = _sources()
+
+
+def compiled(function: F) -> F:
+    """`function` as machine code that is kept on disk and leaves other threads free to run.
+
+    numba compares what it kept with the function's own file only, so that a change to a function
+    that it calls, in another file, would go unnoticed. Here all files of the package count.
+    """
+    dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if kept is not None and hasattr(kept, "_source_stamp"):
+        kept._source_stamp = _SOURCES
+    else:
+        # A numba that keeps things otherwise: better slow to start than wrong.
+        dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    return cast(F, dispatcher)
+
+
+def in_chunks(work: Callable[[int, int], None], total: int, chunk: int, description: str) -> None:
+    """Call work(start, stop) for consecutive chunks of range(total) on all cores.
+
+    Plain threads, which compiled code does not block, take the place of numba's own pool: a free
+    thread takes the next chunk, so that a hub delays nobody; several callers may run at once; and
+    no pool outlives the call, which is what breaks forked children.
+    """
+    starts = range(0, total, chunk)
+    if len(starts) <= 1:
+        work(0, total)
+        return
+    threads = min(int(numba.config.NUMBA_NUM_THREADS), len(starts))
+    with bar(description, total) as shown, ThreadPoolExecutor(threads) as pool:
+        sizes = {
+            pool.submit(work, start, min(start + chunk, total)): min(chunk, total - start)
+            for start in starts
+        }
+        try:
+            for done in as_completed(sizes):
+                done.result()
+                shown.advance(sizes[done])
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise

@@ -1,0 +1,102 @@
+"""The push on a whole component, once it has spread over a good part of it.
+
+Hash tables cost several times what plain arrays do, so a push that holds more than a small part
+of a component goes on in arrays over all of it. There the constant part of r/d can be settled at
+once: by the symmetry that `kernel` states, the residual c·d gives every node v of the component
+exactly the score c·d_v, which leaves only differences to push.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairgear.egos.compiled import compiled
+from fairgear.egos.kernel import RESIDUAL, SETTLED, Floats, Ints, Keys, find
+
+
+@compiled
+def spill(keys: Keys, table: Floats, touched: Keys, num_nodes: int) -> tuple[Floats, Floats]:
+    """Residual and settled parts of a local push as arrays over all nodes."""
+    residual = np.zeros(num_nodes)
+    settled = np.zeros(num_nodes)
+    for node in touched:
+        slot = find(keys, node)
+        residual[node] = table[slot, RESIDUAL]
+        settled[node] = table[slot, SETTLED]
+    return residual, settled
+
+
+@compiled
+def level(residual: Floats, settled: Floats, degrees: Floats, members: Keys) -> None:
+    """Settle the constant part of r/d."""
+    total, degree = 0.0, 0.0
+    for node in members:
+        total += residual[node]
+        degree += degrees[node]
+    constant = total / degree
+    for node in members:
+        residual[node] -= constant * degrees[node]
+        settled[node] += constant * degrees[node]
+
+
+@compiled
+def sweep(
+    indptr: Ints,
+    indices: Keys,
+    alpha: float,
+    relaxation: float,
+    threshold: float,
+    budget: int,
+    residual: Floats,
+    settled: Floats,
+    degrees: Floats,
+    members: Keys,
+) -> int:
+    """Push, in rounds over `members`, until every |r[u]| ≤ threshold · degree(u)."""
+    followed = 0
+    active = True
+    while active and followed <= budget:
+        active = False
+        for node in members:
+            if abs(residual[node]) <= threshold * degrees[node]:
+                continue
+            active = True
+            moved = relaxation * residual[node]
+            settled[node] += alpha * moved
+            residual[node] -= moved
+            share = (1.0 - alpha) * moved / degrees[node]
+            first, last = indptr[node], indptr[node + 1]
+            followed += last - first
+            for edge in range(first, last):
+                # Unsigned, which spares the check for negative indices.
+                residual[np.uint64(indices[edge])] += share
+    return followed
+
+
+@compiled
+def flood_scores(
+    centre: int,
+    alpha: float,
+    visits: bool,
+    twins: Keys,
+    residual: Floats,
+    settled: Floats,
+    degrees: Floats,
+    members: Keys,
+) -> tuple[Floats, Floats, float, float, float]:
+    """What `ranking.scores` gives for a local push."""
+    estimates = np.empty(len(members))
+    of_members = np.empty(len(members))
+    greatest, least, total = -np.inf, np.inf, 0.0
+    for place in range(len(members)):
+        node = members[place]
+        greatest = max(greatest, residual[node] / degrees[node])
+        least = min(least, residual[node] / degrees[node])
+        total += abs(residual[node])
+        of_members[place] = degrees[node]
+        first = twins[node, 0]
+        if first == centre:
+            first = twins[node, 1]
+        value = settled[first] + alpha * residual[first]
+        estimates[place] = value if visits else value / degrees[node]
+    return estimates, of_members, greatest, least, total

@@ -1,0 +1,1 @@
+"""Experiments: one run from its settings to its folder of results."""

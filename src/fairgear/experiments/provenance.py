@@ -1,0 +1,56 @@
+"""Where numbers come from: versions, data hash, and the time and memory of each stage."""
+
+from __future__ import annotations
+
+import platform
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from fairgear.progress import log
+from fairgear.version import installed_version
+
+
+class Stages:
+    """Seconds and peak memory of the stages of a run."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Measure what happens inside; memory is the highest that the process has held so far."""
+        begin = time.perf_counter()
+        yield
+        seconds = time.perf_counter() - begin
+        self.rows.append(
+            {"stage": name, "seconds": round(seconds, 3), "peak_memory_mb": _peak_memory()}
+        )
+        log(f"{name}: {seconds:.1f} s")
+
+
+def provenance(seed: int, data_sha256: str, stages: Stages) -> dict[str, Any]:
+    """The facts that a reader needs to get the same numbers again."""
+    import torch
+
+    return {
+        "version": installed_version(),
+        "seed": seed,
+        "data_sha256": data_sha256,
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "stages": stages.rows,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _peak_memory() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Linux counts kilobytes, macOS bytes.
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)

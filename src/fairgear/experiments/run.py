@@ -1,0 +1,111 @@
+"""One run: load, train, evaluate, save, report. Interrupted, it goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairgear import datasets
+from fairgear.auditing import Evaluation, evaluate, generator_error
+from fairgear.causal import SyntheticMechanism
+from fairgear.experiments.provenance import Stages, provenance
+from fairgear.experiments.run_config import RunConfig
+from fairgear.experiments.run_folder import RunFolder
+from fairgear.files import replacing, write_text
+from fairgear.graph import SensitiveGraph
+from fairgear.methods import METHODS, Gear, Method
+from fairgear.methods.base import read_about
+from fairgear.metrics import to_json_number
+
+
+def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
+    """Everything but the page; returns what `metrics.json` holds."""
+    dataset, method = datasets.DATASETS[config.dataset], METHODS[config.method]
+    settings = {name: getattr(config.gear, name) for name in config.gear.to_dict()}
+    model: Method = method(seed=config.seed, device=config.device, **settings)
+    model.torch_device()
+    stages = Stages()
+    with stages.stage("loading the graph"):
+        graph = load_graph(config)
+    folder.claim(config)
+    with stages.stage("training"):
+        model = _trained(model, graph, folder)
+    with stages.stage("evaluation"):
+        evaluation = evaluate(model, graph, seed=config.seed, released_share=dataset.released_share)
+        details = _details(model, graph, evaluation)
+    measured = evaluation.to_dict()
+    results = {
+        "metrics": measured["metrics"],
+        "intervals": measured["intervals"],
+        "config": config.to_dict(),
+        "provenance": provenance(config.seed, graph.fingerprint(), stages),
+        "details": details,
+    }
+    with replacing(folder.predictions) as temporary:
+        _predictions(model, graph, evaluation).to_parquet(temporary, index=False)
+    write_text(folder.metrics, json.dumps(results, indent=2, allow_nan=False) + "\n")
+    folder.clear_checkpoint()
+    return results
+
+
+def load_graph(config: RunConfig) -> SensitiveGraph:
+    """The graph that the settings name, with its split."""
+    options = {"seed": config.graph_seed} if config.dataset == "synthetic" else {}
+    return datasets.load(config.dataset, split=config.split, split_seed=config.seed, **options)
+
+
+def _trained(model: Method, graph: SensitiveGraph, folder: RunFolder) -> Method:
+    """The model, trained now or, where an earlier run got that far, loaded."""
+    if (folder.model / "model.json").exists():
+        read_about(folder.model)
+        return type(model).load(folder.model, device=model.device)
+    model.fit(graph, checkpoint=folder.checkpoint)
+    model.save(folder.model)
+    return model
+
+
+def _details(model: Method, graph: SensitiveGraph, evaluation: Evaluation) -> dict[str, Any]:
+    measured = evaluation.to_dict()
+    generator: dict[str, Any] | None = None
+    history: dict[str, Any] = {}
+    if isinstance(model, Gear):
+        history = {name: rows.as_dict() for name, rows in model.history_.items()}
+        if model.generator_report_ is not None:
+            generator = asdict(model.generator_report_)
+            if isinstance(graph.mechanism, SyntheticMechanism):
+                error = generator_error(model, graph)
+                generator["feature_error"] = error.feature_error
+                generator["edge_precision"] = error.edge_precision
+                generator["edge_recall"] = error.edge_recall
+            generator = {key: to_json_number(value) for key, value in generator.items()}
+    return {
+        "flips": measured["flips"],
+        "groups": measured["groups"],
+        "generator": generator,
+        "history": history,
+        "graph": asdict(datasets.statistics(graph)),
+        "notes": measured["notes"],
+    }
+
+
+def _predictions(model: Method, graph: SensitiveGraph, evaluation: Evaluation) -> pd.DataFrame:
+    """Everyone's score and label; what was measured of the evaluated people beside it."""
+    scores = model.predict_proba(graph)[:, 1]
+    masks = (graph.train_mask, graph.val_mask, graph.test_mask)
+    part = np.select([mask.numpy() for mask in masks], ["train", "val", "test"], default="")
+    everyone = pd.DataFrame(
+        {
+            "node_id": graph.node_id.numpy(),
+            "y": graph.y.numpy(),
+            "sens": graph.sens.numpy(),
+            "split": part,
+            "score": scores,
+            "label": model.predict(graph),
+        }
+    )
+    measured = evaluation.people.drop(columns=["y", "sens", "score", "label"])
+    return everyone.merge(measured, on="node_id", how="left")

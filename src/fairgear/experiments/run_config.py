@@ -1,0 +1,93 @@
+"""The settings of a run. Imports no torch, so that the command line can read them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+
+from fairgear.errors import FileError, ParameterError
+from fairgear.methods.config import Config, Limits
+from fairgear.methods.gear_config import GearConfig
+
+PRESETS = ("default", "paper")
+
+
+@dataclass(frozen=True)
+class RunConfig(Config):
+    """Everything that decides the results of `fairgear run`."""
+
+    dataset: str = "synthetic"
+    """A name from `fairgear datasets list`."""
+    method: str = "gear"
+    """The method to train."""
+    preset: str = "default"
+    """The settings to start from: default, or paper (its text to the letter)."""
+    split: str = "sixty-twenty-twenty"
+    """A named split: sixty-twenty-twenty or released."""
+    seed: int = 0
+    """Split and initialisation."""
+    graph_seed: int = 0
+    """Which synthetic graph."""
+    device: str = "auto"
+    """auto, cpu or cuda."""
+    gear: GearConfig = field(default_factory=GearConfig)
+    """The settings of Gear."""
+
+    def limits(self) -> dict[str, Limits]:
+        """Ranges and names of the fields."""
+        return {
+            "preset": PRESETS,
+            "device": ("auto", "cpu", "cuda"),
+            "seed": (0, 2**63 - 1),
+            "graph_seed": (0, 2**63 - 1),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From nested plain values, the method's settings on top of the preset."""
+        given = dict(values)
+        changes = given.get("gear")
+        if isinstance(changes, Mapping):
+            start = GearConfig.paper() if given.get("preset") == "paper" else GearConfig()
+            given["gear"] = merged(start.to_dict(), changes)
+        elif changes is None:
+            given["gear"] = (
+                GearConfig.paper() if given.get("preset") == "paper" else GearConfig()
+            ).to_dict()
+        return super().from_dict(given)
+
+
+def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `changes` laid over it, level by level."""
+    result = dict(base)
+    for key, value in changes.items():
+        inner = result.get(key)
+        both = isinstance(value, Mapping) and isinstance(inner, Mapping)
+        result[key] = merged(inner, value) if both else value  # type: ignore[arg-type]
+    return result
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A mapping from a YAML file."""
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = getattr(error, "strerror", None) or "no valid YAML"
+        raise FileError(
+            f"settings file {path}",
+            got=reason,
+            allowed="a YAML file of settings",
+            next_step="check the path and the file",
+        ) from error
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise ParameterError(
+            f"settings file {path}",
+            got=f"a {type(values).__name__}",
+            allowed="a mapping of settings, such as 'seed: 1'",
+            next_step="write one 'name: value' a line",
+        )
+    return values

@@ -1,0 +1,96 @@
+"""The folder of a run: what it holds, and whether it may be used."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairgear.errors import FileError
+from fairgear.experiments.run_config import RunConfig, read_yaml
+from fairgear.files import write_text
+
+
+class RunFolder:
+    """`config.yaml`, `metrics.json`, `predictions.parquet`, `model/` and `report.html`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self.config = self.path / "config.yaml"
+        self.metrics = self.path / "metrics.json"
+        self.predictions = self.path / "predictions.parquet"
+        self.model = self.path / "model"
+        self.report = self.path / "report.html"
+        self.checkpoint = self.path / "checkpoint"
+
+    def claim(self, config: RunConfig) -> None:
+        """Make the folder ours: new, empty, or begun with the same settings."""
+        entries = self._entries()
+        if not entries:
+            write_text(self.config, yaml.safe_dump(config.to_dict(), sort_keys=False))
+            return
+        before = read_yaml(self.config) if self.config in entries else None
+        if before != config.to_dict():
+            what = "no run of fairgear" if before is None else "a run with other settings"
+            differs = "" if before is None else f" ({_first_difference(before, config.to_dict())})"
+            raise FileError(
+                f"output folder {self.path}",
+                got=f"{what}{differs}",
+                allowed="a new or empty folder, or a run with the same settings to resume",
+                next_step="choose another --out, or remove that folder",
+            )
+
+    def finished(self) -> dict[str, Any] | None:
+        """The results, where the run is complete."""
+        if not self.metrics.exists() or not self.report.exists():
+            return None
+        return read_results(self.metrics)
+
+    def clear_checkpoint(self) -> None:
+        """The model is saved; what a resumed training would need is not."""
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+
+    def _entries(self) -> list[Path]:
+        try:
+            if self.path.exists() and not self.path.is_dir():
+                raise NotADirectoryError(20, "a file of that name")
+            return list(self.path.iterdir()) if self.path.exists() else []
+        except OSError as error:
+            raise FileError(
+                f"output folder {self.path}",
+                got=error.strerror,
+                allowed="a folder one may read and write",
+                next_step="choose another --out",
+            ) from error
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """What a run left in `metrics.json`."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        fine = isinstance(values, dict) and {"metrics", "intervals", "config"} <= values.keys()
+    except (OSError, ValueError):
+        fine = False
+    if not fine:
+        raise FileError(
+            f"results {path}",
+            got="no metrics.json of a finished run",
+            allowed="the folder of a finished run",
+            next_step="run fairgear run --out on that folder to finish it",
+        )
+    return dict(values)
+
+
+def _first_difference(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> str:
+    for key in other:
+        before, now = one.get(key), other[key]
+        if isinstance(before, dict) and isinstance(now, dict):
+            inner = _first_difference(before, now, f"{prefix}{key}.")
+            if inner:
+                return inner
+        elif before != now:
+            return f"{prefix}{key} was {before!r}, now {now!r}"
+    return ""

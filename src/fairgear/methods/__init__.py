@@ -1,0 +1,24 @@
+"""The methods, by name. Settings can be read without importing torch."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from fairgear.methods.gear_config import GearConfig, GeneratorConfig
+
+if TYPE_CHECKING:
+    from fairgear.methods.base import METHODS, Method, load_model
+    from fairgear.methods.gear import Gear
+
+__all__ = ["METHODS", "Gear", "GearConfig", "GeneratorConfig", "Method", "load_model"]
+
+_HOMES = {"METHODS": "base", "Method": "base", "load_model": "base", "Gear": "gear"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        # Importing gear registers it; base alone would know no method.
+        importlib.import_module("fairgear.methods.gear")
+        return getattr(importlib.import_module(f"fairgear.methods.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'fairgear.methods' has no attribute {name!r}")

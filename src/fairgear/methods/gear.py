@@ -1,0 +1,274 @@
+"""Gear: node representations that are alike on a person's factual and counterfactual egos."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairgear.causal.noise import node_uniform
+from fairgear.egos import EgoIndex
+from fairgear.errors import FileError
+from fairgear.graph import SensitiveGraph
+from fairgear.methods.augmentation import VaeTask
+from fairgear.methods.base import METHODS, Method, Scores, check_trainable
+from fairgear.methods.gear_config import GearConfig
+from fairgear.methods.gear_training import GearNetwork, GearTask
+from fairgear.methods.generator_report import GeneratorReport, report_generator
+from fairgear.methods.generators import Ego, FlipOnly, Generator, VaeGenerator
+from fairgear.methods.inputs import FeatureScaler
+from fairgear.methods.thresholds import most_accurate
+from fairgear.nn import GraphVAE
+from fairgear.training import Checkpoint, History, seeded, train
+from fairgear.training.checkpoints import load_module, module_tensors
+from fairgear.version import installed_version
+
+# Egos a forward pass when scoring: bounds memory whatever the size of the graph.
+_CHUNK = 1024
+
+
+class Gear(Method):
+    """The method of the paper, in the default preset or `Gear.paper()`.
+
+    After `fit`: `history_` (loss terms and validation over time of `generator` and `network`),
+    `generator_report_` (how good the counterfactual egos are), `threshold_`.
+    """
+
+    name = "gear"
+    config_type = GearConfig
+    config: GearConfig
+
+    def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
+        super().__init__(seed=seed, device=device, **settings)
+        self.history_: dict[str, History] = {}
+        self.generator_report_: GeneratorReport | None = None
+        self._index: EgoIndex | None = None
+
+    @classmethod
+    def paper(cls, *, seed: int = 0, device: str = "auto", **changes: Any) -> Self:
+        """The preset that follows the paper to the letter."""
+        config = GearConfig.paper(**changes)
+        settings = {name: getattr(config, name) for name in config.to_dict()}
+        return cls(seed=seed, device=device, **settings)
+
+    def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
+        """Train the generator on all nodes, then encoder and classifier; see `Method.fit`."""
+        check_trainable(graph)
+        config, device = self.config.effective(), self.torch_device()
+        self.threshold_, self.history_, self.generator_report_ = None, {}, None
+        self._build(graph.x.shape[1], graph.sens_column, config, device)
+        index = self._egos_of(graph).to(device)
+        # People are drawn in the order of their ids: reordering the rows changes nothing.
+        order = graph.node_id.argsort().to(device)
+        self._scaler.fit(graph, order)
+        x, sens, y = self._scaler(graph), graph.sens.to(device), graph.y.to(device)[order]
+
+        def egos(people: Tensor) -> Ego:
+            batch = index.batch(order[people], x)
+            return Ego(batch.x, batch.gather(sens), batch.adjacency, batch.mask)
+
+        parts = _Parts(checkpoint, self._run_key(graph))
+        self._fit_generator(egos, x[order], sens[order], parts.checkpoint("generator"))
+        people = torch.arange(len(x), device=device)
+        task = GearTask(
+            self._network,
+            config,
+            self._generator(),
+            egos,
+            y,
+            people[graph.train_mask.to(device)[order]],
+            people[graph.val_mask.to(device)[order]],
+        )
+        self.history_["network"] = train(
+            task,
+            steps=config.steps,
+            seed=self.seed,
+            description="training the encoder",
+            validate_every=config.validate_every,
+            checkpoint=parts.checkpoint("network"),
+        )
+        self._network.load_state_dict(task.average.state_dict())
+        self.threshold_ = 0.5
+        if config.threshold == "validation":
+            scores = self.predict_proba(graph, nodes=graph.val_mask)[:, 1]
+            self.threshold_ = most_accurate(graph.y[graph.val_mask].numpy(), scores)
+        parts.remove()
+        return self
+
+    def _fit_generator(
+        self,
+        egos: Callable[[Tensor], Ego],
+        x: Tensor,
+        sens: Tensor,
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        """Train the VAE, report on it, and learn from it which direction to erase."""
+        if self._vae is None:
+            return
+        config = self._fitted_config.generator
+        with seeded(self.seed, "discriminator"):
+            task = VaeTask(self._vae, config, egos, len(x))
+        self.history_["generator"] = train(
+            task,
+            steps=config.steps,
+            seed=self.seed,
+            description="training the generator",
+            checkpoint=checkpoint,
+        )
+        self.generator_report_, shift = report_generator(
+            VaeGenerator(self._vae), egos, sens, seed=self.seed
+        )
+        if self._fitted_config.erase > 0:
+            self._network.erasure.fit(x, sens, shift)
+
+    def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
+        """Probabilities (m, 2); the graph may be another than the one in `fit`."""
+        _, logits = self._forward(graph, nodes)
+        positive = torch.sigmoid(logits.double()).numpy()
+        return np.stack([1 - positive, positive], axis=1)
+
+    def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
+        """Representations (m, dim), averaged over the assignments as predictions are."""
+        z, _ = self._forward(graph, nodes)
+        return np.asarray(z.numpy())
+
+    @torch.no_grad()
+    def _forward(self, graph: SensitiveGraph, nodes: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Embeddings and logits of `nodes`, on the CPU."""
+        self._fitted_threshold()
+        device = self.torch_device()
+        nodes = self._people(graph, nodes)
+        every = len(nodes) > len(graph.x) // 4
+        index = self._egos_of(graph, None if every else nodes).to(device)
+        rows = nodes if every else torch.arange(len(nodes))
+        x, sens = self._scaler(graph), graph.sens.to(device)
+        fixed = self._assignments(graph).to(device)
+        parts = []
+        for chunk in torch.split(rows, _CHUNK):
+            batch = index.batch(chunk.to(device), x)
+            ego = Ego(batch.x, batch.gather(sens), batch.adjacency, batch.mask)
+            views = [ego]
+            if len(fixed):
+                views = [self._assigned(ego, batch.gather(values)) for values in fixed]
+            outputs = [self._network(view) for view in views]
+            parts.append(
+                [torch.stack(part).mean(dim=0).cpu() for part in zip(*outputs, strict=True)]
+            )
+        z, logits = (torch.cat(part) for part in zip(*parts, strict=True))
+        return z, logits
+
+    def _assignments(self, graph: SensitiveGraph) -> Tensor:
+        """Fixed values of s by node id, the same in every world."""
+        count = self._fitted_config.assignments
+        draws = [
+            (node_uniform(graph.node_id, 0, f"assignment{draw}") < 0.5).long()
+            for draw in range(count)
+        ]
+        return torch.stack(draws) if draws else torch.empty(0, len(graph.x), dtype=torch.int64)
+
+    def _assigned(self, ego: Ego, sens: Tensor) -> Ego:
+        """The ego as the generator thinks it would be under `sens`; edges stay as they are."""
+        generator = self._generator()
+        assert generator is not None
+        full = torch.ones(len(ego), device=ego.x.device)
+        return generator.counterfactual(ego, sens, full, move_edges=False)
+
+    def _generator(self) -> Generator | None:
+        if self._fitted_config.variant == "np":
+            return None
+        return FlipOnly() if self._vae is None else VaeGenerator(self._vae)
+
+    def _egos_of(self, graph: SensitiveGraph, nodes: Tensor | None = None) -> EgoIndex:
+        """The ego index; that of the last whole graph is kept, since worlds often share edges."""
+        k, alpha = self._fitted_config.k, self._fitted_config.alpha
+        if nodes is not None:
+            return EgoIndex.build(graph, k, alpha, nodes=nodes)
+        if self._index is None or self._index.key != EgoIndex.key_of(graph, k=k, alpha=alpha):
+            self._index = EgoIndex.build(graph, k, alpha)
+        return self._index
+
+    def _build(
+        self, width: int, sens_column: int | None, config: GearConfig, device: torch.device
+    ) -> None:
+        """Fresh modules, initialised from the seed, for `config` until the next fit."""
+        self._fitted_config = config
+        features = width - (sens_column is not None)
+        self._sens_column = sens_column
+        with seeded(self.seed, "initialisation"):
+            self._scaler = FeatureScaler(
+                features, sens_column, normalize_rows=config.normalize_rows
+            ).to(device)
+            self._network = GearNetwork(features, config).to(device)
+            self._vae: GraphVAE | None = None
+            if config.uses_generator:
+                settings = config.generator
+                self._vae = GraphVAE(features, settings.hidden, settings.latent).to(device)
+
+    def _run_key(self, graph: SensitiveGraph) -> str:
+        what = [installed_version(), self.config.to_dict(), self.seed, graph.fingerprint()]
+        text = json.dumps([*what, graph.sens_column], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors = module_tensors("scaler", self._scaler) | module_tensors("network", self._network)
+        if self._vae is not None:
+            tensors |= module_tensors("vae", self._vae)
+        report = self.generator_report_
+        facts = {
+            "features": len(self._scaler.mean) + (self._sens_column is not None),
+            "sens_column": self._sens_column,
+            "history": {name: history.as_dict() for name, history in self.history_.items()},
+            "generator_report": None if report is None else asdict(report),
+        }
+        return tensors, facts
+
+    def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        if not {"features", "sens_column", "history", "generator_report"} <= facts.keys():
+            raise FileError(
+                f"weights {path}",
+                got="a fairgear file of another kind",
+                allowed="the weights of a Gear",
+                next_step="take the folder that Gear.save wrote",
+            )
+        config = self.config.effective()
+        self._build(int(facts["features"]), facts["sens_column"], config, self.torch_device())
+        load_module(path, "scaler", self._scaler, tensors)
+        load_module(path, "network", self._network, tensors)
+        if self._vae is not None:
+            load_module(path, "vae", self._vae, tensors)
+            self._vae.eval()
+        self._network.eval()
+        self.history_ = {name: History(**rows) for name, rows in facts["history"].items()}
+        if facts["generator_report"] is not None:
+            self.generator_report_ = GeneratorReport(**facts["generator_report"])
+
+
+class _Parts:
+    """The checkpoints of the stages of one fit; all stay until the fit is done."""
+
+    def __init__(self, folder: Path | None, key: str) -> None:
+        self._folder = folder
+        self._key = key
+        self._made: list[Checkpoint] = []
+
+    def checkpoint(self, name: str) -> Checkpoint | None:
+        if self._folder is None:
+            return None
+        made = Checkpoint(Path(self._folder) / f"{name}.safetensors", self._key)
+        self._made.append(made)
+        return made
+
+    def remove(self) -> None:
+        for made in self._made:
+            made.remove()
+
+
+METHODS.add("gear", Gear)

@@ -1,0 +1,184 @@
+"""The settings of Gear and of its generator, with the default and the `paper` preset."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from fairgear.methods.config import Config, Limits
+
+ENCODER_NAMES = ("graphsage", "gcn", "gin", "jk", "infomax")
+VARIANTS = ("full", "ns", "nn", "np", "nc")
+
+
+@dataclass(frozen=True)
+class GeneratorConfig(Config):
+    """The graph VAE that makes counterfactual egos."""
+
+    latent: int = 16
+    """Dimension of H."""
+    hidden: int = 64
+    """Width of its hidden layers."""
+    discriminator_weight: float = 0.0
+    """β: how much H must hide the ego's mean sensitive value from the discriminator."""
+    ranges: int = 4
+    """B: equal ranges of that mean which the discriminator tells apart."""
+    covariance_weight: float = 100.0
+    """How much H must be uncorrelated with s, node by node."""
+    steps: int = 1000
+    """Training steps, one batch each."""
+    batch_size: int = 200
+    """Egos a batch."""
+    learning_rate: float = 0.003
+    """Of Adam, for the VAE and the discriminator."""
+
+    def limits(self) -> dict[str, Limits]:
+        """Ranges of the fields."""
+        return {
+            "latent": (1, 4096),
+            "hidden": (1, 4096),
+            "discriminator_weight": (0, math.inf),
+            "ranges": (2, 64),
+            "covariance_weight": (0, math.inf),
+            "steps": (1, 10**7),
+            "batch_size": (2, 10**6),
+            "learning_rate": (1e-8, 10.0),
+        }
+
+
+@dataclass(frozen=True)
+class GearConfig(Config):
+    """Everything that decides how Gear learns; the defaults are the default preset."""
+
+    encoder: str = "graphsage"
+    """The subgraph encoder: graphsage, gcn, gin, jk or infomax."""
+    variant: str = "full"
+    """full; ns, nn, np without self, neighbour, any perturbation; nc without the generator."""
+    k: int = 20
+    """Members of an ego, its centre counted; at most 64."""
+    alpha: float = 0.15
+    """Restart probability of the personalised PageRank that picks them."""
+    layers: int = 1
+    """Layers of the encoder."""
+    dim: int = 64
+    """Dimension of the representations."""
+    dropout: float = 0.5
+    """In encoder and classifier."""
+    fairness_weight: float = 0.6
+    """λ: weight of the distance between embeddings of factual and counterfactual egos."""
+    neighbor_weight: float = 0.4
+    """λ_s: share of the neighbour-perturbed egos in that distance."""
+    neighbor_draws: int = 2
+    """C: neighbour-perturbed egos a person and step."""
+    logit_weight: float = 1.0
+    """Weight of the squared difference of factual and counterfactual logits."""
+    weight_decay: float = 1e-3
+    """μ: weight of the squared norm of the parameters."""
+    projection_heads: bool = False
+    """Compare embeddings behind a projector and a predictor, as the released code does."""
+    min_dose: float = 0.0
+    """Counterfactual changes in training are scaled by a dose drawn from [min_dose, 1]."""
+    edge_noise: float = 1.0
+    """Each training ego loses up to this share of its edges, and gains as many elsewhere."""
+    use_sens: bool = False
+    """Whether the encoder sees the sensitive column."""
+    erase: float = 1.0
+    """Share of the shift's direction that is projected out of the features: the dial between
+    being alike under `strict` alone (0) and under both protocols (1)."""
+    assignments: int = 0
+    """Fixed assignments of s over which predictions are averaged; 0 for the graph as it is."""
+    normalize_rows: bool = False
+    """Scale each person's features to unit length first."""
+    learning_rate: float = 0.01
+    """Of Adam."""
+    steps: int = 1000
+    """Training steps, one batch each."""
+    batch_size: int = 100
+    """Egos a batch, of labelled people for the prediction and of all people for fairness."""
+    validate_every: int = 20
+    """Steps between two looks at the validation data."""
+    averaging: float = 0.99
+    """Decay of the running average of the weights that is validated and kept; 0 for none."""
+    selection: str = "tradeoff"
+    """The validated state to keep: best `tradeoff` of AUROC and flips, or least `loss`."""
+    threshold: str = "half"
+    """The decision threshold: `half` (0.5), or the most accurate on `validation` data."""
+    generator: GeneratorConfig = field(default_factory=GeneratorConfig)
+    """The generator of counterfactual egos."""
+
+    def limits(self) -> dict[str, Limits]:
+        """Ranges and names of the fields."""
+        return {
+            "encoder": ENCODER_NAMES,
+            "variant": VARIANTS,
+            "k": (1, 64),
+            "alpha": (1e-6, 1 - 1e-6),
+            "layers": (1, 16),
+            "dim": (1, 65536),
+            "dropout": (0, 0.99),
+            "fairness_weight": (0, math.inf),
+            "neighbor_weight": (0, 1),
+            "neighbor_draws": (1, 64),
+            "logit_weight": (0, math.inf),
+            "weight_decay": (0, math.inf),
+            "min_dose": (0, 1),
+            "edge_noise": (0, 1),
+            "erase": (0, 1),
+            "assignments": (0, 1024),
+            "learning_rate": (1e-8, 10.0),
+            "steps": (1, 10**7),
+            "batch_size": (2, 10**6),
+            "validate_every": (1, 10**7),
+            "averaging": (0, 0.9999),
+            "selection": ("tradeoff", "loss"),
+            "threshold": ("half", "validation"),
+        }
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Self:
+        """The paper to the letter: what its text says, none of what fairgear adds."""
+        preset = dict(
+            layers=2,
+            dim=1024,
+            weight_decay=1e-5,
+            learning_rate=0.001,
+            averaging=0.0,
+            logit_weight=0.0,
+            min_dose=1.0,
+            edge_noise=0.0,
+            use_sens=True,
+            erase=0.0,
+            assignments=0,
+            selection="loss",
+            generator=GeneratorConfig(discriminator_weight=10.0, covariance_weight=0.0),
+        )
+        return cls.from_dict({**preset, **changes})
+
+    def effective(self) -> Self:
+        """What the variant leaves of the settings.
+
+        Without perturbations (np) nothing of the fairness machinery is left; without the
+        generator (nc) nothing that is learned from it, and s must be an input or its flip would
+        change nothing.
+        """
+        if self.variant == "np":
+            return replace(self, use_sens=True, erase=0.0, assignments=0, edge_noise=0.0)
+        if self.variant == "nc":
+            return replace(self, use_sens=True, erase=0.0, assignments=0)
+        return self
+
+    @property
+    def perturbs_self(self) -> bool:
+        """Whether self-perturbed egos take part in training."""
+        return self.variant in ("full", "nn", "nc")
+
+    @property
+    def perturbs_neighbors(self) -> bool:
+        """Whether neighbour-perturbed egos take part in training."""
+        return self.variant in ("full", "ns", "nc")
+
+    @property
+    def uses_generator(self) -> bool:
+        """Whether a graph VAE is trained."""
+        return self.variant not in ("np", "nc")

@@ -1,0 +1,125 @@
+"""How good a generator is: what it rebuilds, what it moves, and whether H still tells s."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from torch import Tensor
+
+from fairgear.methods.generators import (
+    Ego,
+    VaeGenerator,
+    neighbor_perturbed,
+    self_perturbed,
+)
+from fairgear.nn import objectives
+from fairgear.training import seeded
+
+# Enough people to judge by; the report should not cost more than the training.
+_PEOPLE = 4000
+
+
+@dataclass(frozen=True)
+class GeneratorReport:
+    """The generator's own quality, on egos of the training graph."""
+
+    feature_r2: float
+    """Share of the variance of X that the decoder explains from H and s."""
+    edge_auroc: float
+    """How well the decoder tells linked from unlinked pairs within egos."""
+    kl: float
+    """KL of the posterior of H from its prior, in nats a node."""
+    base_rate: float
+    """Share of the larger group: what a reader of s gets right without reading."""
+    sens_from_h: float
+    """Accuracy of the better of two fresh classifiers that read a node's s from its H."""
+    shift_norm: float
+    """Length of the mean change of the features from s = 0 to s = 1, in standard deviations."""
+    self_features_moved: float
+    """Mean change of the centre's features under self-perturbation, in standard deviations."""
+    self_edges_added: float
+    """Edges an ego gains under self-perturbation, as a share of its edges."""
+    self_edges_removed: float
+    neighbor_features_moved: float
+    """Mean change of the members' features under neighbour-perturbation."""
+    neighbor_edges_added: float
+    neighbor_edges_removed: float
+
+
+@torch.no_grad()
+def report_generator(
+    generator: VaeGenerator,
+    egos: Callable[[Tensor], Ego],
+    sens: Tensor,
+    *,
+    seed: int,
+) -> tuple[GeneratorReport, Tensor]:
+    """The report, and the mean shift of the scaled features from s = 0 to s = 1."""
+    with seeded(seed, "generator report"):
+        people = torch.randperm(len(sens), device=sens.device)[:_PEOPLE]
+        ego = egos(people)
+        vae = generator.vae
+        latent = vae.encode(ego.x, ego.sens, ego.adjacency, ego.mask)
+        own = generator.counterfactual(ego, self_perturbed(ego), _full(ego))
+        around = generator.counterfactual(ego, neighbor_perturbed(ego), _full(ego))
+    h = latent.mean
+    residual = (vae.decode_features(h, ego.sens) - ego.x)[ego.mask]
+    zeros, ones = torch.zeros_like(ego.sens), torch.ones_like(ego.sens)
+    shift = (vae.decode_features(h, ones) - vae.decode_features(h, zeros))[ego.mask].mean(dim=0)
+    pairs = torch.triu(ego.mask[:, :, None] & ego.mask[:, None, :], diagonal=1)
+    linked, logits = ego.adjacency[pairs], vae.decode_edges(h, ego.sens)[pairs]
+    base_rate, accuracy = _readability(h[:, 0], ego.sens[:, 0])
+    own_added, own_removed = _edge_changes(ego, own)
+    around_added, around_removed = _edge_changes(ego, around)
+    report = GeneratorReport(
+        feature_r2=1 - float(residual.square().sum() / ego.x[ego.mask].square().sum()),
+        edge_auroc=_auroc(linked, logits),
+        kl=float(objectives.normal_kl(latent.mean, latent.log_variance, ego.mask)),
+        base_rate=base_rate,
+        sens_from_h=accuracy,
+        shift_norm=float(shift.norm()),
+        self_features_moved=float((own.x - ego.x)[:, 0].norm(dim=-1).mean()),
+        self_edges_added=own_added,
+        self_edges_removed=own_removed,
+        neighbor_features_moved=float((around.x - ego.x)[ego.mask].norm(dim=-1).mean()),
+        neighbor_edges_added=around_added,
+        neighbor_edges_removed=around_removed,
+    )
+    return report, shift
+
+
+def _full(ego: Ego) -> Tensor:
+    return torch.ones(len(ego), device=ego.x.device)
+
+
+def _edge_changes(before: Ego, after: Ego) -> tuple[float, float]:
+    total = before.adjacency.sum().clamp(min=1)
+    change = after.adjacency - before.adjacency
+    return float((change > 0).sum() / total), float((change < 0).sum() / total)
+
+
+def _auroc(linked: Tensor, logits: Tensor) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    if len(linked.unique()) < 2:  # type: ignore[no-untyped-call]
+        return float("nan")
+    return float(roc_auc_score(linked.cpu(), logits.cpu()))
+
+
+def _readability(h: Tensor, sens: Tensor) -> tuple[float, float]:
+    """The base rate, and the cross-validated accuracy of fresh classifiers of s from H."""
+    values, s = h.cpu().numpy(), sens.cpu().numpy()
+    base = float(max(s.mean(), 1 - s.mean()))
+    if min(np.bincount(s, minlength=2)) < 5:
+        return base, float("nan")
+    readers = (
+        LogisticRegression(max_iter=500),
+        HistGradientBoostingClassifier(max_iter=50, random_state=0),
+    )
+    return base, max(float(cross_val_score(reader, values, s, cv=5).mean()) for reader in readers)

@@ -1,0 +1,14 @@
+"""Networks on dense ego batches, and their objectives."""
+
+from fairgear.nn.encoders import ENCODERS, EgoEncoder
+from fairgear.nn.graph_vae import Discriminator, GraphVAE
+from fairgear.nn.heads import Classifier, projection_head
+
+__all__ = [
+    "ENCODERS",
+    "Classifier",
+    "Discriminator",
+    "EgoEncoder",
+    "GraphVAE",
+    "projection_head",
+]

@@ -1,0 +1,84 @@
+"""The objectives as pure functions; each returns its named terms, never a bare sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A loss with the named terms that it is the weighted sum of."""
+
+    total: Tensor
+    parts: dict[str, Tensor]
+
+
+def weighted(parts: dict[str, Tensor], weights: dict[str, float]) -> Terms:
+    """The weighted sum of `parts`; a part without a weight counts once."""
+    total = torch.stack([weights.get(name, 1.0) * part for name, part in parts.items()]).sum()
+    return Terms(total, parts)
+
+
+def cosine_distance(one: Tensor, other: Tensor) -> Tensor:
+    """d(z, z') = 1 − cos(z, z'), averaged over the batch."""
+    return (1 - F.cosine_similarity(one, other, dim=1)).mean()
+
+
+def logit_inconsistency(one: Tensor, other: Tensor) -> Tensor:
+    """Mean squared difference of the logits of the same people in two worlds."""
+    return (one - other).square().mean()
+
+
+def gaussian_nll(x: Tensor, mean: Tensor, log_variance: Tensor, mask: Tensor) -> Tensor:
+    """−log N(x; mean, variance) summed over features, averaged over real members."""
+    nll = 0.5 * ((x - mean).square() * (-log_variance).exp() + log_variance + _LOG_2PI)
+    return _member_mean(nll.sum(dim=-1), mask)
+
+
+def edge_nll(adjacency: Tensor, logits: Tensor, mask: Tensor) -> Tensor:
+    """−log p(A) over the pairs of real members of an ego, divided by the members."""
+    pairs = torch.triu(mask[:, :, None] & mask[:, None, :], diagonal=1)
+    nll = F.binary_cross_entropy_with_logits(logits, adjacency, reduction="none")
+    return (nll * pairs).sum() / mask.sum()
+
+
+def normal_kl(mean: Tensor, log_variance: Tensor, mask: Tensor) -> Tensor:
+    """KL[N(mean, variance) ‖ N(0, I)] summed over dimensions, averaged over real members."""
+    kl = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance)
+    return _member_mean(kl.sum(dim=-1), mask)
+
+
+def log_probability(logits: Tensor, target: Tensor) -> Tensor:
+    """L_d: the mean log-probability that a classifier gives to the true class."""
+    return -F.cross_entropy(logits, target)
+
+
+def cross_covariance(h: Tensor, sens: Tensor, mask: Tensor) -> Tensor:
+    """Squared correlations between s and each dimension of H over real members, summed.
+
+    Correlations rather than covariances: shrinking H would make a covariance small and leave s
+    as readable as before.
+    """
+    values, s = h[mask], sens[mask].to(h.dtype)
+    values = values - values.mean(dim=0)
+    s = s - s.mean()
+    covariance = (values * s[:, None]).mean(dim=0)
+    scale = values.square().mean(dim=0) * s.square().mean() + 1e-6
+    return (covariance.square() / scale).sum()
+
+
+def sensitive_range(sens: Tensor, mask: Tensor, ranges: int) -> Tensor:
+    """Which of `ranges` equal ranges of [0, 1] an ego's mean sensitive value lies in."""
+    mean = (sens * mask).sum(dim=1) / mask.sum(dim=1)
+    return (mean * ranges).long().clamp(max=ranges - 1)
+
+
+_LOG_2PI = 1.8378770664093453
+
+
+def _member_mean(values: Tensor, mask: Tensor) -> Tensor:
+    return (values * mask).sum() / mask.sum()

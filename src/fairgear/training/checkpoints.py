@@ -1,0 +1,119 @@
+"""Checkpoints: tensors in safetensors, the rest in its JSON header. Nothing else is ever loaded."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from fairgear.errors import FileError
+from fairgear.files import replacing
+
+# Often enough that a crash costs little, seldom enough that writing costs nothing.
+_SECONDS_BETWEEN = 10.0
+
+
+class Checkpoint:
+    """One file that a training run writes now and then, and goes on from.
+
+    Args:
+        path: the file.
+        key: what the run is: its settings and data. A file with another key is not ours.
+    """
+
+    def __init__(self, path: Path, key: str) -> None:
+        self.path = path
+        self.key = key
+        self._written = time.monotonic()
+
+    def due(self) -> bool:
+        """Whether it is time to write again."""
+        return time.monotonic() - self._written > _SECONDS_BETWEEN
+
+    def write(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        """Replace the file in one step."""
+        write_tensors(self.path, tensors, {"key": self.key, **facts})
+        self._written = time.monotonic()
+
+    def read(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """What was written last, or None where there is nothing of this run."""
+        if not self.path.exists():
+            return None
+        tensors, facts = read_tensors(self.path)
+        return (tensors, facts) if facts.get("key") == self.key else None
+
+    def remove(self) -> None:
+        """Done: the result has been saved elsewhere."""
+        self.path.unlink(missing_ok=True)
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+    """Write tensors and JSON facts to one safetensors file, in one step."""
+    ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as temporary:
+        save_file(ready, temporary, metadata={"fairgear": json.dumps(facts)})
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `write_tensors` wrote; a pickle or a damaged file is refused."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            facts = dict(json.loads((file.metadata() or {})["fairgear"]))
+            return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
+        raise FileError(
+            f"cannot read {path}",
+            got="a file that is missing, damaged, or no safetensors file of fairgear",
+            allowed="a file that fairgear wrote",
+            next_step="remove it and train again, or take it from where it was whole",
+        ) from error
+
+
+def module_tensors(prefix: str, module: nn.Module) -> dict[str, Tensor]:
+    """The weights of a module under a prefix."""
+    return {f"{prefix}.{name}": value for name, value in module.state_dict().items()}
+
+
+def load_module(path: Path, prefix: str, module: nn.Module, tensors: dict[str, Tensor]) -> None:
+    """Put tensors back into a module; a missing or misshapen one is refused."""
+    own = module.state_dict()
+    given = {name: tensors.get(f"{prefix}.{name}") for name in own}
+    for name, value in own.items():
+        found = given[name]
+        if found is None or found.shape != value.shape:
+            raise FileError(
+                f"weights {prefix}.{name} in {path}",
+                got="none" if found is None else f"shape {tuple(found.shape)}",
+                allowed=f"shape {tuple(value.shape)}",
+                next_step="load the weights with the settings that they were trained with",
+            )
+    module.load_state_dict({name: value for name, value in given.items() if value is not None})
+
+
+def optimizer_tensors(prefix: str, optimizer: Optimizer) -> dict[str, Tensor]:
+    """An optimiser's state as flat tensors."""
+    state = optimizer.state_dict()["state"]
+    return {
+        f"{prefix}.{index}.{name}": value
+        for index, entry in state.items()
+        for name, value in entry.items()
+        if isinstance(value, Tensor)
+    }
+
+
+def load_optimizer(prefix: str, optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Put an optimiser's state back."""
+    whole = optimizer.state_dict()
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        if key.startswith(f"{prefix}."):
+            index, name = key.removeprefix(f"{prefix}.").split(".", 1)
+            state.setdefault(int(index), {})[name] = value
+    whole["state"] = state
+    optimizer.load_state_dict(whole)

@@ -1,0 +1,168 @@
+"""One loop for all methods: steps, validation, best state, checkpoints, a progress bar."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from fairgear.progress import bar
+from fairgear.training import checkpoints
+from fairgear.training.checkpoints import Checkpoint
+from fairgear.training.seeding import seeded
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How good the present state is on validation data; the highest score is kept."""
+
+    score: float
+    figures: dict[str, float]
+
+
+class Task(ABC):
+    """What is trained: its modules and optimisers, and what one step does."""
+
+    modules: dict[str, nn.Module]
+    optimizers: dict[str, Optimizer]
+
+    @abstractmethod
+    def step(self, number: int) -> dict[str, Tensor]:
+        """Update the modules once; returns the named terms of the loss, detached."""
+
+    def validate(self) -> Validation | None:
+        """Judge the present state; None where the last state is the one to keep."""
+        return None
+
+
+@dataclass
+class History:
+    """The terms of the loss and the validation figures over time, as lists of rows."""
+
+    training: list[dict[str, float]] = field(default_factory=list)
+    validation: list[dict[str, float]] = field(default_factory=list)
+    best_step: int = -1
+    best_score: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return dict(vars(self))
+
+
+def train(
+    task: Task,
+    *,
+    steps: int,
+    seed: int,
+    description: str,
+    validate_every: int = 0,
+    checkpoint: Checkpoint | None = None,
+) -> History:
+    """Run `steps` steps and leave the best validated state, else the last, in the modules.
+
+    Every step draws its randomness from (seed, step), so a run that was stopped and resumed ends
+    with the same weights as one that was not. The checkpoint stays until the caller removes it.
+    """
+    run = _Run(task, checkpoint)
+    log_every = max(1, steps // 200)
+    sums: dict[str, Tensor] = {}
+    with bar(description, total=steps, done=run.next_step) as progress:
+        while run.next_step < steps:
+            number = run.next_step
+            with seeded(seed, description, number):
+                terms = task.step(number)
+            run.next_step += 1
+            for name, value in terms.items():
+                sums[name] = sums.get(name, torch.zeros_like(value)) + value
+            shown: dict[str, float] = {}
+            if run.next_step % log_every == 0 or run.next_step == steps:
+                count = (run.next_step - 1) % log_every + 1
+                shown = {name: float(total) / count for name, total in sums.items()}
+                run.history.training.append({"step": run.next_step, **shown})
+                sums = {}
+            if validate_every and (run.next_step % validate_every == 0 or run.next_step == steps):
+                with seeded(seed, description, "validation"):
+                    run.judge()
+            # Between two rows of the history the sums would be lost, so only there is it safe.
+            if checkpoint and not sums and checkpoint.due():
+                run.save()
+            progress.advance(figures=shown)
+    if checkpoint and run.next_step > run.saved_step:
+        # The caller removes it: a later stage may be interrupted, and this one need not be redone.
+        run.save()
+    run.restore_best()
+    return run.history
+
+
+class _Run:
+    """The state of a loop: where it is, what it has seen, its best weights."""
+
+    def __init__(self, task: Task, checkpoint: Checkpoint | None) -> None:
+        self.task = task
+        self.checkpoint = checkpoint
+        self.next_step = 0
+        self.saved_step = -1
+        self.history = History()
+        self.best: dict[str, Tensor] = {}
+        saved = checkpoint.read() if checkpoint else None
+        if checkpoint and saved:
+            self._load(checkpoint, *saved)
+
+    def judge(self) -> None:
+        for module in self.task.modules.values():
+            module.eval()
+        with torch.no_grad():
+            outcome = self.task.validate()
+        for module in self.task.modules.values():
+            module.train()
+        if outcome is None:
+            return
+        row = {"step": self.next_step, "score": outcome.score, **outcome.figures}
+        self.history.validation.append(row)
+        if self.history.best_score is None or outcome.score > self.history.best_score:
+            self.history.best_score = outcome.score
+            self.history.best_step = self.next_step
+            self.best = {k: v.clone() for k, v in self._weights().items()}
+
+    def restore_best(self) -> None:
+        for name, module in self.task.modules.items():
+            if self.best:
+                prefix = f"{name}."
+                own = {
+                    k.removeprefix(prefix): v for k, v in self.best.items() if k.startswith(prefix)
+                }
+                module.load_state_dict(own)
+            module.eval()
+
+    def save(self) -> None:
+        assert self.checkpoint is not None
+        tensors = dict(self._weights())
+        for name, optimizer in self.task.optimizers.items():
+            tensors |= checkpoints.optimizer_tensors(f"optimizer.{name}", optimizer)
+        tensors |= {f"best.{k}": v for k, v in self.best.items()}
+        facts = {"next_step": self.next_step, "history": self.history.as_dict()}
+        self.checkpoint.write(tensors, facts)
+        self.saved_step = self.next_step
+
+    def _weights(self) -> dict[str, Tensor]:
+        weights: dict[str, Tensor] = {}
+        for name, module in self.task.modules.items():
+            weights |= checkpoints.module_tensors(name, module)
+        return weights
+
+    def _load(
+        self, checkpoint: Checkpoint, tensors: dict[str, Tensor], facts: dict[str, Any]
+    ) -> None:
+        for name, module in self.task.modules.items():
+            checkpoints.load_module(checkpoint.path, name, module, tensors)
+        for name, optimizer in self.task.optimizers.items():
+            checkpoints.load_optimizer(f"optimizer.{name}", optimizer, tensors)
+        self.best = {
+            k.removeprefix("best."): v for k, v in tensors.items() if k.startswith("best.")
+        }
+        self.next_step = self.saved_step = int(facts["next_step"])
+        self.history = History(**facts["history"])

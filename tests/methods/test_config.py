@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from fairgear.errors import ParameterError
+from fairgear.methods import GearConfig, GeneratorConfig
+from fairgear.methods.config import Config
+
+# Written down from the paper, section by section; see design/product.md, the pipeline.
+PAPER = {
+    "encoder": "graphsage",
+    "variant": "full",
+    "k": 20,
+    "alpha": 0.15,
+    "dim": 1024,
+    "dropout": 0.5,
+    "fairness_weight": 0.6,
+    "neighbor_weight": 0.4,
+    "neighbor_draws": 2,
+    "weight_decay": 1e-5,
+    "learning_rate": 0.001,
+    "steps": 1000,
+    "batch_size": 100,
+    "logit_weight": 0.0,
+    "projection_heads": False,
+    "min_dose": 1.0,
+    "edge_noise": 0.0,
+    "use_sens": True,
+    "erase": 0.0,
+    "assignments": 0,
+    "normalize_rows": False,
+    "averaging": 0.0,
+    "selection": "loss",
+    "threshold": "half",
+}
+PAPER_GENERATOR = {"discriminator_weight": 10.0, "ranges": 4, "covariance_weight": 0.0}
+
+
+def test_the_paper_preset_is_the_papers() -> None:
+    config = GearConfig.paper()
+    assert {name: getattr(config, name) for name in PAPER} == PAPER
+    generator = {name: getattr(config.generator, name) for name in PAPER_GENERATOR}
+    assert generator == PAPER_GENERATOR
+    assert GearConfig.paper(k=30) != config
+    assert GearConfig.paper(k=30).dim == 1024
+
+
+@pytest.mark.parametrize("kind", [GearConfig, GeneratorConfig])
+def test_an_unknown_key_is_refused_with_the_known_ones(kind: type[Config]) -> None:
+    with pytest.raises(ParameterError, match=r"^[^\n]*'stepz'[^\n]*allowed: [^\n]*steps[^\n]*$"):
+        kind.from_dict({"stepz": 3})
+
+
+def test_an_unknown_nested_key_is_refused() -> None:
+    with pytest.raises(ParameterError, match="settings of GeneratorConfig"):
+        GearConfig.from_dict({"generator": {"stepz": 3}})
+
+
+def outside(kind: type[Config]) -> list[tuple[type[Config], str, Any]]:
+    cases: list[tuple[type[Config], str, Any]] = []
+    for name, allowed in kind().limits().items():
+        if isinstance(allowed[0], str):
+            cases += [(kind, name, "nosuch"), (kind, name, 3)]
+        else:
+            low, high = (float(end) for end in allowed)
+            cases += [(kind, name, low - 1), (kind, name, math.nan), (kind, name, "3")]
+            cases += [(kind, name, high + 1)] if math.isfinite(high) else []
+    return cases
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), outside(GearConfig) + outside(GeneratorConfig))
+def test_a_value_out_of_range_is_refused_in_one_line(
+    kind: type[Config], name: str, value: Any
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        kind.from_dict({name: value})
+    line = str(caught.value)
+    allowed = kind().limits()[name]
+    assert "\n" not in line
+    assert f"setting {name}: got {value!r}" in line
+    assert str(allowed[0]) in line
+    assert str(allowed[-1]) in line
+
+
+@pytest.mark.parametrize("kind", [GearConfig, GeneratorConfig])
+def test_the_ends_of_every_range_are_allowed(kind: type[Config]) -> None:
+    for name, allowed in kind().limits().items():
+        for value in allowed:
+            if isinstance(value, str) or math.isfinite(value):
+                assert getattr(kind.from_dict({name: value}), name) == value
+
+
+def test_every_number_and_name_has_a_limit() -> None:
+    for kind in (GearConfig, GeneratorConfig):
+        plain = {
+            name for name, value in kind().to_dict().items() if not isinstance(value, (bool, dict))
+        }
+        assert plain == set(kind().limits())
+
+
+def test_settings_go_through_json_and_back() -> None:
+    config = GearConfig(k=7, erase=0.25, generator=GeneratorConfig(steps=3, latent=2))
+    values = json.loads(json.dumps(config.to_dict()))
+    assert values["generator"]["steps"] == 3
+    back = GearConfig.from_dict(values)
+    assert back == config
+    assert isinstance(back.generator, GeneratorConfig)
+    assert GearConfig.from_dict({"generator": {"steps": 3}}).generator.hidden == 64
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        GearConfig().k = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("variant", "own", "around", "generator"),
+    [
+        ("full", True, True, True),
+        ("ns", False, True, True),
+        ("nn", True, False, True),
+        ("np", False, False, False),
+        ("nc", True, True, False),
+    ],
+)
+def test_a_variant_leaves_out_what_its_name_says(
+    variant: str, own: bool, around: bool, generator: bool
+) -> None:
+    config = GearConfig(variant=variant)
+    assert (config.perturbs_self, config.perturbs_neighbors) == (own, around)
+    assert config.uses_generator == generator
+    effective = config.effective()
+    if not generator:
+        assert effective.use_sens
+        assert (effective.erase, effective.assignments) == (0, 0)
+    else:
+        assert effective == config
+
+
+def test_reading_settings_imports_no_torch() -> None:
+    code = (
+        "import sys, fairgear.methods.gear_config; "
+        "sys.exit(any(name in sys.modules for name in ('torch', 'numba', 'sklearn', 'pandas')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

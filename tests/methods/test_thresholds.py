@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairgear.methods.thresholds import most_accurate
+
+people = st.lists(
+    st.tuples(st.integers(0, 1), st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.6, 0.9, 1.0])),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(people=people)
+def test_no_threshold_between_scores_is_more_accurate(people: list[tuple[int, float]]) -> None:
+    y = np.array([label for label, _ in people])
+    scores = np.array([score for _, score in people])
+
+    def accuracy(threshold: float) -> float:
+        return float(np.mean([(s > threshold) == (label == 1) for label, s in people]))
+
+    chosen = most_accurate(y, scores)
+    grid = [t for t in np.linspace(0, 1, 41) if scores.min() <= t < scores.max()]
+    assert all(accuracy(chosen) >= accuracy(t) for t in [0.5, *grid])
+    if accuracy(0.5) == accuracy(chosen):
+        assert chosen == 0.5
+
+
+def test_people_on_both_sides_of_a_gap_are_told_apart() -> None:
+    y, scores = np.array([0, 0, 1, 1]), np.array([0.7, 0.75, 0.8, 0.9])
+    assert 0.75 <= most_accurate(y, scores) < 0.8
