@@ -11,7 +11,7 @@ _RATES = {
     "placebo": (0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.0, 0.001),
 }
 _INTERVENTIONS = (
-    "average",
+    "average over rates",
     "rate 0",
     "rate 0.5",
     "rate 1",
@@ -117,14 +117,14 @@ def _flips() -> list[dict[str, Any]]:
             "interval": [max(0.0, rate - 0.004), rate + 0.008 if rate else 0.006],
             "gains": rate * 0.6,
             "losses": rate * 0.4,
-            "score_change": rate * 1.7,
+            "score_size": rate * 1.7,
             "people": 500,
             "draws": 1 if intervention in ("rate 0", "rate 1", "self") else 5,
             "error": None if intervention in ("rate 0", "rate 1", "self") else 0.0007,
         }
         for protocol, rates in _RATES.items()
         for intervention, rate in zip(_INTERVENTIONS, rates, strict=True)
-        if protocol != "placebo" or intervention == "average"
+        if protocol != "placebo" or intervention == "average over rates"
     ]
 
 

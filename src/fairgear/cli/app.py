@@ -22,6 +22,8 @@ app = App(
     name="fairgear",
     help="Graph models that treat people alike, and the audit that shows it.",
     version=installed_version,
+    # The parser would end the process by itself, without a word on how to go on.
+    suppress_keyboard_interrupt=False,
     help_epilogue="Examples: fairgear run   ·   fairgear run --help   ·   fairgear datasets list",
     help_format="plaintext",
 )
@@ -40,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FairgearError as error:
         return _refuse(str(error))
     except KeyboardInterrupt:
-        print("fairgear: interrupted", file=sys.stderr)  # noqa: T201
+        print("fairgear: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
         return 1
     except BrokenPipeError:
         # The reader of our output has left, as `head` does; that is no error of ours.

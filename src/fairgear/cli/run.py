@@ -90,7 +90,8 @@ def run(
 
     name = f"{settings.dataset}-{settings.method}-{settings.seed}"
     folder = RunFolder(out if out is not None else Path("runs") / name)
-    if folder.path.exists() and any(folder.path.iterdir()):
+    if folder.begun():
+        # Refuse another run's folder before any work is done.
         folder.claim(settings)
     results = folder.finished()
     if results is None:

@@ -121,7 +121,7 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
         in_chunks(work, m, CHUNK, "egos")
     doubtful = int(uncertified.sum())
     if doubtful:
-        log(f"egos: {doubtful} of {m} are uncertain at their last place (ties, nearly)")
+        log(f"egos: {doubtful} of {m} have a last place that is tied, nearly, or past the budget")
     return Egos(
         torch.from_numpy(structure.row_of[ids]),
         torch.from_numpy(mask),

@@ -22,8 +22,11 @@ BUDGET = 3_000_000
 ROOM = 1024
 # The next threshold aims at this share of what would just do, within these factors of the last.
 AIM, DEEPEST, SHALLOWEST = 0.7, 0.1, 0.5
-# A push that holds one in so many nodes of its component goes on in arrays over all of it.
+# A push that holds one in so many nodes of its component goes on in arrays over all of it, which
+# are several times faster than its hash table; but only where they are this short, so that no
+# thread ever holds more than a few megabytes whatever the size of the graph.
 SPILL = 64
+SPILL_NODES = 2**18
 
 
 @compiled
@@ -179,7 +182,7 @@ def _refine(
         # The lead that shows says how fine the next push has to be.
         aim = threshold * AIM * seeming / (seeming - lead)
         threshold = min(max(aim, threshold * DEEPEST), threshold * SHALLOWEST)
-        if not spilt and count * SPILL > size:
+        if not spilt and len(degrees) <= SPILL_NODES and count * SPILL > size:
             spilt = True
             residual, settled = spill(keys, table, touched[:count], len(degrees))
             touched = np.flatnonzero(component == component[centre]).astype(np.int32)

@@ -26,6 +26,10 @@ class RunFolder:
         self.report = self.path / "report.html"
         self.checkpoint = self.path / "checkpoint"
 
+    def begun(self) -> bool:
+        """Whether there is anything in it."""
+        return bool(self._entries())
+
     def claim(self, config: RunConfig) -> None:
         """Make the folder ours: new, empty, or begun with the same settings."""
         entries = self._entries()

@@ -106,4 +106,4 @@ def placebo_rate(run: Part) -> float | None:
         for row in rows(mapping(run, "details"), "flips")
         if row.get("protocol") == "placebo"
     }
-    return found.get("average", next(iter(found.values()), None))
+    return found.get("average over rates", next(iter(found.values()), None))

@@ -19,7 +19,7 @@ PROTOCOLS = {
     "where there is nothing to find.",
 }
 _INTERVENTIONS = {
-    "average": "The mean over the rates: the δCF at the top of this page.",
+    "average over rates": "The mean over the rates: the δCF at the top of this page.",
     "rate 0": "Everybody's attribute is set to 0.",
     "rate 0.5": "Half of the people, drawn at random, are set to 1 and the rest to 0.",
     "rate 1": "Everybody's attribute is set to 1.",
@@ -27,6 +27,7 @@ _INTERVENTIONS = {
     "one, as the paper defines δCF.",
     "self": "Only the person's own attribute is flipped.",
     "neighbours": "The person's own attribute stays; everybody else's is drawn anew.",
+    "unchanged": "Nobody's attribute is changed.",
     "both": "The person's own attribute is flipped and everybody else's is drawn anew.",
 }
 
@@ -103,7 +104,7 @@ def _dot(row: Part, scale: Scale) -> Dot:
     facts = (
         ("from 0 to 1", cells.gains),
         ("from 1 to 0", cells.losses),
-        ("mean change of the score", cells.score_change),
+        ("mean size of the change of the score", cells.score_change),
         ("error of the draws", cells.error),
         ("people", cells.people),
         ("draws", cells.draws),
@@ -121,7 +122,7 @@ def _table_row(row: Part) -> FlipRow:
         interval=between(interval(row.get("interval"))),
         gains=measure(number(row, "gains")),
         losses=measure(number(row, "losses")),
-        score_change=measure(number(row, "score_change")),
+        score_change=measure(number(row, "score_size")),
         error="one draw" if row.get("draws") == 1 else measure(number(row, "error")),
         people=count(row.get("people")),
         draws=count(row.get("draws")),

@@ -37,6 +37,18 @@ _FIELDS = {
         "Known only where the causal model is known; as a share of the true shift, 0 is exact.",
         True,
     ),
+    "edge_precision": (
+        "changed links that truly change",
+        "Of the links at a person that the generator changes, the share that the exact "
+        "counterfactual changes too.",
+        True,
+    ),
+    "edge_recall": (
+        "true changes found",
+        "Of the links at a person that the exact counterfactual changes within the ego, the "
+        "share that the generator changes too.",
+        True,
+    ),
     "self_features_moved": (
         "own flip: features moved",
         "How far a person's features move when their own s is flipped, in standard deviations.",

@@ -8,10 +8,13 @@ UNDEFINED = "undefined"
 
 
 def measure(value: float | None) -> str:
-    """A metric's value, three decimals; more where three would hide that it is not zero."""
+    """A metric's value, three decimals; more where three would hide that it is not zero.
+
+    Below a millionth nobody could tell it from zero, and bounds near zero often are.
+    """
     if value is None:
         return UNDEFINED
-    return _minus(f"{value:.3f}" if value == 0 or abs(value) >= 0.0005 else f"{value:.1g}")
+    return _minus(f"{value:.1g}" if 1e-6 <= abs(value) < 0.0005 else f"{value:.3f}")
 
 
 def percent(value: float | None) -> str:

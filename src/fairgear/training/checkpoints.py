@@ -15,8 +15,9 @@ from torch.optim import Optimizer
 from fairgear.errors import FileError
 from fairgear.files import replacing
 
-# Often enough that a crash costs little, seldom enough that writing costs nothing.
-_SECONDS_BETWEEN = 10.0
+# Often enough that a crash costs little, seldom enough that writing takes a twentieth at most.
+_SECONDS_BETWEEN = 1.0
+_TIMES_WRITING = 20.0
 
 
 class Checkpoint:
@@ -31,15 +32,18 @@ class Checkpoint:
         self.path = path
         self.key = key
         self._written = time.monotonic()
+        self._pause = _SECONDS_BETWEEN
 
     def due(self) -> bool:
         """Whether it is time to write again."""
-        return time.monotonic() - self._written > _SECONDS_BETWEEN
+        return time.monotonic() - self._written > self._pause
 
     def write(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         """Replace the file in one step."""
+        begin = time.monotonic()
         write_tensors(self.path, tensors, {"key": self.key, **facts})
         self._written = time.monotonic()
+        self._pause = max(_SECONDS_BETWEEN, _TIMES_WRITING * (self._written - begin))
 
     def read(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """What was written last, or None where there is nothing of this run."""

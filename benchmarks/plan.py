@@ -1,0 +1,59 @@
+"""A plan of measurements: rows added to a CSV as they are done, resumed by a second call."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results"
+CELL = ("method", "graph", "seed")
+
+
+def carry_out(
+    path: Path,
+    plan: Sequence[tuple[str, int, int]],
+    measure: Callable[[str, int, int], dict[str, Any]],
+    *,
+    jobs: int,
+) -> pd.DataFrame:
+    """Measure what is missing in `path`, `jobs` at a time, and return all rows in plan order."""
+    rows = pd.read_csv(path).to_dict("records") if path.exists() else []
+    done = {tuple(row[key] for key in CELL) for row in rows}
+    order = {cell: place for place, cell in enumerate(plan)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(max(1, jobs), mp_context=get_context("spawn")) as pool:
+        todo = [pool.submit(measure, *cell) for cell in plan if cell not in done and jobs > 0]
+        for future in as_completed(todo):
+            rows.append({**future.result(), "commit": _commit()})
+            rows.sort(key=lambda row: order[tuple(row[key] for key in CELL)])
+            pd.DataFrame(rows).to_csv(path, index=False)
+            print(f"{len(rows)} of {len(plan)}", flush=True)
+    return pd.DataFrame(rows)
+
+
+def table(rows: pd.DataFrame, by: Sequence[str], columns: dict[str, str]) -> str:
+    """Mean ± standard deviation of `columns` (key to heading) by `by`, in Markdown."""
+    lines = [
+        f"| {' | '.join(by)} | {' | '.join(columns.values())} | runs |",
+        "|---" * (len(by) + len(columns) + 1) + "|",
+    ]
+    for names, part in rows.groupby(list(by), sort=False):
+        cells = [str(name) for name in names]
+        for key in columns:
+            values = part[key].to_numpy()
+            spread = np.std(values, ddof=1) if len(values) > 1 else float("nan")
+            cells.append(f"{values.mean():.4f} ± {spread:.4f}")
+        lines.append(f"| {' | '.join(cells)} | {len(part)} |")
+    return "\n".join(lines)
+
+
+def _commit() -> str:
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
