@@ -22,13 +22,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "two layers": {"layers": 2},
     "256 dimensions": {"dim": 256},
     "logit weight 0": {"logit_weight": 0.0},
-    "logit weight 3": {"logit_weight": 3.0},
     "no averaging of weights": {"averaging": 0.0},
-    "weight decay 1e-5": {"weight_decay": 1e-5},
     "edge noise 0": {"edge_noise": 0.0},
     "nothing erased, s hidden": {"erase": 0.0},
 }
-PLAN = [(name, graph, seed) for seed in range(2) for graph in range(4) for name in SETTINGS]
+PLAN = [(name, graph, seed) for seed in (0,) for graph in range(4) for name in SETTINGS]
 
 
 def measure(name: str, graph_seed: int, seed: int) -> dict[str, Any]:
