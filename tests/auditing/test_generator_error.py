@@ -46,8 +46,8 @@ class Exact:
 def test_an_exact_generator_has_no_error(
     gear: Gear, graph: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exact = Exact((graph.mechanism.v / gear._scaler.scale).float())
-    monkeypatch.setattr(gear, "_generator", lambda: exact)
+    exact = Exact((graph.mechanism.v / gear.scaler_.scale).float())
+    monkeypatch.setattr(gear, "generator", lambda: exact)
     result = generator_error(gear, graph)
     assert result.people == int(graph.test_mask.sum())
     assert result.feature_error == pytest.approx(0, abs=1e-5)
@@ -66,7 +66,7 @@ def test_exact_edges_by_brute_force(gear: Gear, graph: SensitiveGraph) -> None:
 
 
 def test_a_learned_generator(gear: Gear, graph: SensitiveGraph) -> None:
-    assert isinstance(gear._generator(), VaeGenerator)
+    assert isinstance(gear.generator(), VaeGenerator)
     result = generator_error(gear, graph, people=15)
     assert result.people == 15
     assert 0 < result.feature_error < 2

@@ -19,7 +19,7 @@ from fairgear.auditing.people import sample, select
 from fairgear.auditing.response import FlipRow, Response
 from fairgear.auditing.responses import respond
 from fairgear.auditing.worlds import Worlds
-from fairgear.causal import CausalModel, SyntheticCausalModel
+from fairgear.causal import CausalModel
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, communities
 from fairgear.metrics import METRICS, UNDEFINED, Interval, to_json_number
 from fairgear.metrics.inputs import Integers
@@ -157,10 +157,9 @@ def _about(
     worlds: Worlds, causal_model: CausalModel, responses: Sequence[Response], people: int
 ) -> list[str]:
     """Where the worlds come from, and whom each question could be put to."""
-    exact = isinstance(causal_model, SyntheticCausalModel)
     what = (
         "exact: its equations are those that made the graph"
-        if exact
+        if causal_model.exact
         else "a model of how the graph came about, not the truth: so are the flip rates"
     )
     notes = [f"The causal model of this evaluation, {causal_model.name!r}, is {what}."]

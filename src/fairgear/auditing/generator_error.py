@@ -110,11 +110,11 @@ def generator_error(
 
 
 class _Inside:
-    """What Gear keeps to itself; the only place here that reads its private attributes."""
+    """The self-perturbed egos of the chosen people, as Gear's generator makes them."""
 
     @torch.no_grad()
     def __init__(self, gear: Gear, graph: SensitiveGraph, chosen: Tensor) -> None:
-        generator = gear._generator()
+        generator = gear.generator()
         if generator is None:
             raise ParameterError(
                 "gear",
@@ -122,9 +122,9 @@ class _Inside:
                 allowed="a variant with a generator",
                 next_step="use the variant 'full'",
             )
-        self._scaler = gear._scaler
+        self._scaler = gear.scaler_
         device = gear.torch_device()
-        index = gear._egos_of(graph, chosen).to(device)
+        index = gear.ego_index(graph, chosen).to(device)
         batch = index.batch(torch.arange(len(chosen), device=device), self._scaler(graph))
         ego = Ego(batch.x, batch.gather(graph.sens.to(device)), batch.adjacency, batch.mask)
         dose = torch.ones(len(ego), device=device)
@@ -136,8 +136,8 @@ class _Inside:
         self.generated_edges = list(_members(batch, differs))
 
     def features(self, graph: SensitiveGraph) -> Tensor:
-        """Features as the scaler takes them, before it standardises: no sensitive column."""
-        return self._scaler._columns(graph).cpu()
+        """Features in raw units, without the sensitive column."""
+        return self._scaler.columns(graph).cpu()
 
 
 def _members(batch: EgoBatch, which: Tensor) -> Iterator[set[int]]:

@@ -142,7 +142,9 @@ class Worlds:
         return self._known().counterfactual(self.graph, sens, seed=self.seed)
 
     def _softened(self, sens: Tensor) -> SensitiveGraph:
-        return released_world(self._known(), self.graph, sens, share=self.released_share)
+        return released_world(
+            self._known(), self.graph, sens, share=self.released_share, seed=self.seed
+        )
 
     def _known(self) -> CausalModel:
         if self.causal_model is None:

@@ -21,6 +21,8 @@ class CausalModel(ABC):
     """
 
     name: ClassVar[str]
+    exact: ClassVar[bool] = False
+    """Whether its equations are those that made the graph, rather than a model of them."""
 
     @abstractmethod
     def counterfactual(

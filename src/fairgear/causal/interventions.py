@@ -46,14 +46,19 @@ def at_random(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
 
 
 def released_world(
-    model: CausalModel, graph: SensitiveGraph, sens: Tensor | int, *, share: float = 0.1
+    model: CausalModel,
+    graph: SensitiveGraph,
+    sens: Tensor | int,
+    *,
+    share: float = 0.1,
+    seed: int = 0,
 ) -> SensitiveGraph:
     """The softened counterfactual of the authors' released files.
 
     The sensitive column moves in full, every other feature by `share` of its change, and edges,
     labels and ego members stay factual.
     """
-    world = model.counterfactual(graph, sens)
+    world = model.counterfactual(graph, sens, seed=seed)
     x = (1 - share) * graph.x + share * world.x
     # Where nothing moved, rounding must not move it either.
     x = torch.where(world.x == graph.x, graph.x, x)

@@ -108,6 +108,7 @@ class SyntheticCausalModel(CausalModel):
     """
 
     name = "synthetic"
+    exact = True
 
     def __init__(self, graph: SensitiveGraph) -> None:
         if not isinstance(graph.mechanism, SyntheticMechanism) or graph.latent is None:

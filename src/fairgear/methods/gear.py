@@ -39,7 +39,8 @@ class Gear(Method):
     """The method of the paper, in the default preset or `Gear.paper()`.
 
     After `fit`: `history_` (loss terms and validation over time of `generator` and `network`),
-    `generator_report_` (how good the counterfactual egos are), `threshold_`.
+    `generator_report_` (how good the counterfactual egos are), `scaler_` (of the features) and
+    `threshold_`.
     """
 
     name = "gear"
@@ -65,11 +66,11 @@ class Gear(Method):
         config, device = self.config.effective(), self.torch_device()
         self.threshold_, self.history_, self.generator_report_ = None, {}, None
         self._build(graph.x.shape[1], graph.sens_column, config, device)
-        index = self._egos_of(graph).to(device)
+        index = self.ego_index(graph).to(device)
         # People are drawn in the order of their ids: reordering the rows changes nothing.
         order = graph.node_id.argsort().to(device)
-        self._scaler.fit(graph, order)
-        x, sens, y = self._scaler(graph), graph.sens.to(device), graph.y.to(device)[order]
+        self.scaler_.fit(graph, order)
+        x, sens, y = self.scaler_(graph), graph.sens.to(device), graph.y.to(device)[order]
 
         def egos(people: Tensor) -> Ego:
             batch = index.batch(order[people], x)
@@ -81,7 +82,7 @@ class Gear(Method):
         task = GearTask(
             self._network,
             config,
-            self._generator(),
+            self.generator(),
             egos,
             y,
             people[graph.train_mask.to(device)[order]],
@@ -147,9 +148,9 @@ class Gear(Method):
         device = self.torch_device()
         nodes = self._people(graph, nodes)
         every = len(nodes) > len(graph.x) // 4
-        index = self._egos_of(graph, None if every else nodes).to(device)
+        index = self.ego_index(graph, None if every else nodes).to(device)
         rows = nodes if every else torch.arange(len(nodes))
-        x, sens = self._scaler(graph), graph.sens.to(device)
+        x, sens = self.scaler_(graph), graph.sens.to(device)
         fixed = self._assignments(graph).to(device)
         parts = []
         for chunk in torch.split(rows, _CHUNK):
@@ -176,17 +177,18 @@ class Gear(Method):
 
     def _assigned(self, ego: Ego, sens: Tensor) -> Ego:
         """The ego as the generator thinks it would be under `sens`; edges stay as they are."""
-        generator = self._generator()
+        generator = self.generator()
         assert generator is not None
         full = torch.ones(len(ego), device=ego.x.device)
         return generator.counterfactual(ego, sens, full, move_edges=False)
 
-    def _generator(self) -> Generator | None:
+    def generator(self) -> Generator | None:
+        """What makes the counterfactual egos of the fitted model; none for the variant np."""
         if self._fitted_config.variant == "np":
             return None
         return FlipOnly() if self._vae is None else VaeGenerator(self._vae)
 
-    def _egos_of(self, graph: SensitiveGraph, nodes: Tensor | None = None) -> EgoIndex:
+    def ego_index(self, graph: SensitiveGraph, nodes: Tensor | None = None) -> EgoIndex:
         """The ego index; that of the last whole graph is kept, since worlds often share edges."""
         k, alpha = self._fitted_config.k, self._fitted_config.alpha
         if nodes is not None:
@@ -203,7 +205,7 @@ class Gear(Method):
         features = width - (sens_column is not None)
         self._sens_column = sens_column
         with seeded(self.seed, "initialisation"):
-            self._scaler = FeatureScaler(
+            self.scaler_ = FeatureScaler(
                 features, sens_column, normalize_rows=config.normalize_rows
             ).to(device)
             self._network = GearNetwork(features, config).to(device)
@@ -218,12 +220,12 @@ class Gear(Method):
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = module_tensors("scaler", self._scaler) | module_tensors("network", self._network)
+        tensors = module_tensors("scaler", self.scaler_) | module_tensors("network", self._network)
         if self._vae is not None:
             tensors |= module_tensors("vae", self._vae)
         report = self.generator_report_
         facts = {
-            "features": len(self._scaler.mean) + (self._sens_column is not None),
+            "features": len(self.scaler_.mean) + (self._sens_column is not None),
             "sens_column": self._sens_column,
             "history": {name: history.as_dict() for name, history in self.history_.items()},
             "generator_report": None if report is None else asdict(report),
@@ -240,7 +242,7 @@ class Gear(Method):
             )
         config = self.config.effective()
         self._build(int(facts["features"]), facts["sens_column"], config, self.torch_device())
-        load_module(path, "scaler", self._scaler, tensors)
+        load_module(path, "scaler", self.scaler_, tensors)
         load_module(path, "network", self._network, tensors)
         if self._vae is not None:
             load_module(path, "vae", self._vae, tensors)

@@ -27,7 +27,7 @@ class FeatureScaler(nn.Module):
 
     def fit(self, graph: SensitiveGraph, order: Tensor | None = None) -> FeatureScaler:
         """Learn mean and scale from all nodes, summed in `order`; labels play no part."""
-        x = self._columns(graph)
+        x = self.columns(graph)
         x = x if order is None else x[order]
         self.mean.copy_(x.mean(dim=0))
         deviation = x.std(dim=0, correction=0)
@@ -37,9 +37,10 @@ class FeatureScaler(nn.Module):
 
     def forward(self, graph: SensitiveGraph) -> Tensor:
         """Scaled features (n, d), float32."""
-        return ((self._columns(graph) - self.mean) / self.scale).float()
+        return ((self.columns(graph) - self.mean) / self.scale).float()
 
-    def _columns(self, graph: SensitiveGraph) -> Tensor:
+    def columns(self, graph: SensitiveGraph) -> Tensor:
+        """The features before they are standardised, float64: no sensitive column."""
         x = graph.x.to(self.mean.device, torch.float64)
         width = len(self.mean) + (self.sens_column is not None)
         if x.shape[1] != width or graph.sens_column != self.sens_column:
