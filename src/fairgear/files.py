@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from fairgear.errors import FileError
+
+# What a killed process leaves behind is known by this ending, and may be removed.
+TEMPORARY = ".fairgear-tmp"
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` to write to; it takes the place of `path` on success."""
     path = Path(path)
+    if not path.name or path.is_dir():
+        raise _unwritable(path, "a folder" if path.name else "no file name")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(f"{path.suffix}{TEMPORARY}", f".{path.stem}.", path.parent)
         os.close(handle)
     except OSError as error:
-        raise FileError(
-            f"cannot write {path}",
-            got=error.strerror,
-            allowed="a folder one may write to",
-            next_step="choose another place",
-        ) from error
+        raise _unwritable(path, str(error.strerror or error)) from error
     temporary = Path(name)
     try:
         yield temporary
-        mode = 0o666 & ~_umask()
-        os.chmod(temporary, mode)
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise _unwritable(path, str(error.strerror or error)) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -40,6 +46,37 @@ def write_text(path: Path, text: str) -> None:
     """Write `text` in one step."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value` as strict JSON in one step."""
+    write_text(path, json.dumps(json_ready(value), indent=2, allow_nan=False) + "\n")
+
+
+def json_ready(value: Any) -> Any:
+    """`value` with everything that JSON cannot hold replaced: NaN by null, tuples by lists."""
+    if isinstance(value, Mapping):
+        return {str(key): json_ready(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_ready(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a killed process was writing, in `folder` and below it."""
+    for path in folder.rglob(f"*{TEMPORARY}"):
+        path.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, reason: str) -> FileError:
+    return FileError(
+        f"cannot write {path}",
+        got=reason,
+        allowed="a file in a folder one may write to",
+        next_step="choose another place",
+    )
 
 
 def _umask() -> int:

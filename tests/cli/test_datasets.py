@@ -34,6 +34,8 @@ def test_list_and_stats_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         (["datasets", "stats", "synthetic", "--seed", "x"], "--seed"),
         (["datasets", "stats", "synthetic", "--split", "nosuch"], "sixty-twenty-twenty, released"),
         (["datasets", "stats"], "DATASET"),
+        (["datasets", "stats", "synthetic", "--seed", "-1"], "seed of the split"),
+        (["datasets", "stats", "synthetic", "--graph-seed", "-1"], "seed of the graph"),
         (["frobnicate"], "frobnicate"),
         (["datasets", "list", "--frobnicate"], "--frobnicate"),
     ],
@@ -55,7 +57,7 @@ def test_an_error_of_ours_is_status_1(
     def broken(*args: object, **kwargs: object) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("fairgear.datasets.load", broken)
+    monkeypatch.setattr("fairgear.datasets.load_split", broken)
     assert main(["datasets", "stats", "synthetic"]) == 1
     assert "this is a bug" in capsys.readouterr().err
 

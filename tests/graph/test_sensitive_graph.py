@@ -70,6 +70,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ),
     ({"train_mask": torch.tensor([1, 0, 0])}, "torch.bool"),
     ({"x": None}, "got no x"),
+    ({"edge_weight": torch.ones(6)}, "field 'edge_weight'"),
 ]
 
 
@@ -139,3 +140,8 @@ def test_closed_neighborhood_mean_against_a_loop() -> None:
         expected.append(sum(int(graph.sens[j]) for j in around) / len(around))
     got = closed_neighborhood_mean(graph.sens, graph.edge_index)
     assert got.tolist() == pytest.approx(expected, abs=1e-15)
+
+
+def test_further_facts_are_kept() -> None:
+    graph = triangle(source="a survey")
+    assert graph.permute(torch.tensor([2, 0, 1])).source == "a survey"

@@ -209,11 +209,8 @@ def test_another_graph_is_scored_by_itself(fitted: Gear, dense: SensitiveGraph) 
         fitted.predict_proba(random_graph(n=90, d=5))
 
 
-def test_unless_edges_move_ones_own_s_and_the_shift_along_it_do_not_count(
-    dense: SensitiveGraph,
-) -> None:
-    """With s hidden and one fixed assignment, features as given and s flipped change nothing
-    but what the generator makes of the flip."""
+def test_hidden_s_alone_changes_nothing(dense: SensitiveGraph) -> None:
+    """With s hidden and nothing erased or averaged, s alone changes nothing; seen, it does."""
     gear = tiny(erase=0.0, assignments=0, use_sens=False).fit(dense)
     flipped = dense.x.clone()
     flipped[:, 1] = 1 - dense.sens
@@ -272,9 +269,14 @@ def test_a_constant_predictor_is_never_chosen_though_it_is_perfectly_fair(
     def constant(part: nn.Linear) -> None:
         part.weight.data.zero_()
 
-    bad, still = judged(worse), judged(constant)
-    assert still.figures["flips"] == 0
+    def one_sided(part: nn.Linear) -> None:
+        """Ranks people as before, and gives everybody the same label."""
+        part.bias.data += 1e4
+
+    bad, still, lopsided = judged(worse), judged(constant), judged(one_sided)
+    assert lopsided.figures["flips"] == still.figures["flips"] == 0
     assert bad.figures["prediction"] > still.figures["prediction"]
+    assert bad.score > lopsided.score
     assert bad.score > still.score
 
 

@@ -191,3 +191,36 @@ def test_a_checkpoint_of_another_fit_is_left_out_of_account(
         data = graph.replace(x=x)
     expected = tiny(**(other.get_params())).fit(data).predict_proba(data)
     assert np.array_equal(other.fit(data, checkpoint=tmp_path).predict_proba(data), expected)
+
+
+def test_a_model_is_saved_with_the_settings_of_its_fit(
+    graph: SensitiveGraph, tmp_path: Path
+) -> None:
+    gear = tiny().fit(graph)
+    gear.set_params(dim=4)
+    gear.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert np.array_equal(again.predict_proba(graph), gear.predict_proba(graph))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"features": None},
+        {"features": 3},
+        {"sens_column": "a"},
+        {"sens_column": 99},
+        {"history": []},
+        {"history": {"network": {"nosuch": 1}}},
+        {"generator_report": {"nosuch": 1}},
+    ],
+)
+def test_damaged_facts_are_refused(
+    damage: dict[str, object], graph: SensitiveGraph, tmp_path: Path
+) -> None:
+    tiny(variant="nc").fit(graph).save(tmp_path)
+    path = tmp_path / "weights.safetensors"
+    tensors, facts = read_tensors(path)
+    write_tensors(path, tensors, facts | damage)
+    with pytest.raises(FileError):
+        load_model(tmp_path)

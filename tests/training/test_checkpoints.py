@@ -160,7 +160,7 @@ def test_an_optimisers_state_comes_back_exactly() -> None:
         flat = optimizer_tensors(f"optimizer.{name}", one.optimizers[name])
         assert flat
         apart = {key: value.clone() for key, value in flat.items()}
-        load_optimizer(f"optimizer.{name}", other.optimizers[name], apart)
+        load_optimizer(Path("here"), f"optimizer.{name}", other.optimizers[name], apart)
     for task in (one, other):
         torch.manual_seed(0)
         task.step(3)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+
+from fairgear.hashing import mix
 
 
 def node_uniform(node_id: Tensor, seed: int, stream: str = "") -> Tensor:
@@ -18,16 +19,7 @@ def node_uniform(node_id: Tensor, seed: int, stream: str = "") -> Tensor:
     salt = np.array([seed % 2**64, *stream.encode()], dtype=np.uint64)
     state = np.full(len(ids), 0x9E3779B97F4A7C15, dtype=np.uint64)
     for part in salt:
-        state = _mix(state ^ part)
-    hashed = _mix(_mix(state ^ ids))
+        state = mix(state ^ part)
+    hashed = mix(mix(state ^ ids))
     # The upper 53 bits fill a float64's mantissa exactly.
     return torch.from_numpy((hashed >> np.uint64(11)).astype(np.float64) * 2.0**-53)
-
-
-def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): a bijection that scrambles."""
-    with np.errstate(over="ignore"):
-        state = state + np.uint64(0x9E3779B97F4A7C15)
-        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return state ^ (state >> np.uint64(31))

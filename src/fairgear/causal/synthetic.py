@@ -19,6 +19,7 @@ from fairgear.causal.base import CausalModel, as_assignment
 from fairgear.causal.similar_pairs import cosine_pairs
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, undirected_edges
+from fairgear.seeds import check_seed
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class SyntheticSettings:
             ("threshold", -1.0, 2.0),
         ):
             value = getattr(self, name)
-            if not low <= value <= high:
+            whole = not isinstance(low, int) or isinstance(value, int)
+            if not whole or not low <= value <= high:
                 raise ParameterError(
                     f"synthetic setting {name}",
                     got=value,
@@ -66,19 +68,20 @@ class SyntheticMechanism:
     def scores(self, latent: Tensor, sens: Tensor, edge_index: Tensor) -> Tensor:
         """The label's score before it is compared with the threshold."""
         # Summed row by row, not by a matrix product: a row's sum must not depend on its place.
-        own = (latent * self.w).sum(dim=1)
+        own = (latent * self.w.to(latent.device)).sum(dim=1)
         return own + self.settings.w_s * closed_neighborhood_mean(sens, edge_index)
 
     def features(self, latent: Tensor, sens: Tensor) -> Tensor:
         """The sensitive column, then d latent columns moved by v where the attribute is 1."""
-        shifted = latent[:, self.columns] + sens.to(latent.dtype)[:, None] * self.v
+        v, columns = self.v.to(latent.device), self.columns.to(latent.device)
+        shifted = latent[:, columns] + sens.to(latent.dtype)[:, None] * v
         return torch.cat([sens.to(latent.dtype)[:, None], shifted], dim=1).float()
 
 
 def sample(settings: SyntheticSettings | None = None, *, seed: int = 0) -> SensitiveGraph:
     """A graph of the synthetic model, with its exogenous variables; no masks yet."""
     settings = SyntheticSettings() if settings is None else settings
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed("seed of the graph", seed))
     columns = torch.from_numpy(np.sort(rng.choice(settings.d_z, settings.d, replace=False)))
     v = torch.from_numpy(rng.standard_normal(settings.d))
     w = torch.from_numpy(rng.standard_normal(settings.d_z))
@@ -187,7 +190,7 @@ class _Pairs:
 
     def edges(self, sens: Tensor) -> Tensor:
         """The edges of the world in which the attribute is `sens`."""
-        pairs, cosines = self._found
+        pairs, cosines = (found.to(sens.device) for found in self._found)
         same = sens[pairs[0]] == sens[pairs[1]]
         reached = cosines + self._settings.a * same >= self._settings.threshold
         return undirected_edges(pairs[:, reached], len(sens))

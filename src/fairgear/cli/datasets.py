@@ -61,10 +61,10 @@ def stats(
     json
         Print one JSON object instead of a table.
     """
-    from fairgear.datasets import load, statistics
+    from fairgear.datasets import load_split, statistics
 
-    options = {"seed": graph_seed} if dataset == "synthetic" else {}
-    counted = asdict(statistics(load(dataset, split=split, split_seed=seed, **options)))
+    graph = load_split(dataset, split=split, seed=seed, graph_seed=graph_seed)
+    counted = asdict(statistics(graph))
     if json:
         print_json(counted)
         return

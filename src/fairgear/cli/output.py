@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+
+from fairgear.files import json_ready
 
 Json = Annotated[bool, Parameter(name="--json", negative=())]
 
@@ -15,17 +16,6 @@ Json = Annotated[bool, Parameter(name="--json", negative=())]
 def print_json(value: Any) -> None:
     """One JSON document; NaN becomes null."""
     print(json.dumps(json_ready(value), indent=2, allow_nan=False))  # noqa: T201
-
-
-def json_ready(value: Any) -> Any:
-    """`value` with everything that JSON cannot hold replaced: NaN by null, tuples by lists."""
-    if isinstance(value, Mapping):
-        return {str(key): json_ready(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [json_ready(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

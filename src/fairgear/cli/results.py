@@ -6,6 +6,8 @@ from pathlib import Path
 
 from cyclopts import App
 
+from fairgear.cli.output import Json, print_json
+
 report_app = App(
     name="report",
     help="Write the web page of a run again.",
@@ -21,7 +23,7 @@ embed_app = App(
 
 
 @report_app.default
-def report(run: Path, /, *, out: Path | None = None) -> None:
+def report(run: Path, /, *, out: Path | None = None, json: Json = False) -> None:
     """Write the page of a finished run.
 
     Parameters
@@ -30,6 +32,8 @@ def report(run: Path, /, *, out: Path | None = None) -> None:
         The folder of a run.
     out
         The page to write. [default: RUN/report.html]
+    json
+        Print one JSON object instead of a sentence.
     """
     from fairgear.experiments.run_folder import RunFolder, read_results
     from fairgear.report import write_page
@@ -37,7 +41,10 @@ def report(run: Path, /, *, out: Path | None = None) -> None:
     folder = RunFolder(run)
     page = folder.report if out is None else out
     write_page(read_results(folder.metrics), page)
-    print(f"Report: {page}")  # noqa: T201
+    if json:
+        print_json({"report": str(page)})
+    else:
+        print(f"Report: {page}")  # noqa: T201
 
 
 @embed_app.default
@@ -49,6 +56,7 @@ def embed(
     out: Path,
     graph_seed: int = 0,
     device: str = "auto",
+    json: Json = False,
 ) -> None:
     """Write one row a person: node_id and the representation.
 
@@ -64,11 +72,13 @@ def embed(
         Which synthetic graph.
     device
         auto, cpu or cuda.
+    json
+        Print one JSON object instead of a sentence.
     """
     import numpy as np
     import pandas as pd
 
-    from fairgear.datasets import DATASETS
+    from fairgear.datasets import load_graph
     from fairgear.errors import ParameterError
     from fairgear.files import replacing
     from fairgear.methods import load_model
@@ -77,8 +87,7 @@ def embed(
         raise ParameterError(
             "--out", got=str(out), allowed=".parquet or .npy", next_step="change the ending"
         )
-    options = {"seed": graph_seed} if dataset == "synthetic" else {}
-    graph = DATASETS[dataset].load(**options)
+    graph = load_graph(dataset, graph_seed=graph_seed)
     z = load_model(model, device=device).embed(graph)
     with replacing(out) as temporary:
         if out.suffix == ".npy":
@@ -88,4 +97,7 @@ def embed(
             frame = pd.DataFrame(z, columns=[f"z{i}" for i in range(z.shape[1])])
             frame.insert(0, "node_id", graph.node_id.numpy())
             frame.to_parquet(temporary, index=False)
-    print(f"Wrote {len(z):,} × {z.shape[1]} to {out}")  # noqa: T201
+    if json:
+        print_json({"out": str(out), "rows": z.shape[0], "columns": z.shape[1]})
+    else:
+        print(f"Wrote {len(z):,} × {z.shape[1]} to {out}")  # noqa: T201

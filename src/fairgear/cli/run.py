@@ -80,6 +80,9 @@ def run(
         "gear": given(gear) or None,
     }
     values = read_yaml(config) if config is not None else {}
+    if preset is not None and values.get("preset", preset) != preset:
+        # The file spells out the settings of its own preset; another would have nothing to say.
+        values.pop("gear", None)
     values = merged(values, {key: value for key, value in typed.items() if value is not None})
     settings = RunConfig.from_dict(values)
 

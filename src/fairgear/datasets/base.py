@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairgear.graph import SensitiveGraph
+from fairgear.graph import split as apply_split
 from fairgear.registry import Registry
 
 
@@ -25,6 +26,8 @@ class Dataset:
     source: str
     load: Callable[..., SensitiveGraph]
     """Takes the dataset's own options and returns the graph without masks."""
+    sampled: bool = False
+    """Whether it is drawn anew for each seed of its own."""
 
 
 DATASETS: Registry[Dataset] = Registry("dataset")
@@ -41,8 +44,18 @@ def load(
         split_seed: its draw.
         options: the dataset's own, such as `seed` and `n` of `synthetic`.
     """
-    from fairgear.graph import split as apply_split
-
     dataset = DATASETS[name]
     train_labels = dataset.released_labels if split == "released" else None
     return apply_split(dataset.load(**options), split, seed=split_seed, train_labels=train_labels)
+
+
+def load_graph(name: str, *, graph_seed: int = 0) -> SensitiveGraph:
+    """A dataset without a split; `graph_seed` counts for datasets that are sampled."""
+    dataset = DATASETS[name]
+    return dataset.load(seed=graph_seed) if dataset.sampled else dataset.load()
+
+
+def load_split(name: str, *, split: str, seed: int, graph_seed: int = 0) -> SensitiveGraph:
+    """A dataset with a split, as the command line names them."""
+    options = {"seed": graph_seed} if DATASETS[name].sampled else {}
+    return load(name, split=split, split_seed=seed, **options)

@@ -34,5 +34,6 @@ DATASETS.add(
         released_share=0.1,
         source="sampled here, after Ma et al., WSDM 2022, section 4.1",
         load=load_synthetic,
+        sampled=True,
     ),
 )

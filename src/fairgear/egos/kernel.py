@@ -5,7 +5,8 @@ spreads the rest over its neighbours, and always π_i = p + Σ_u r[u] π_u. On a
 π_u(v)/d_v = π_v(u)/d_u, so the error of p(v)/d_v is a mean of r[u]/d_u over the nodes u where a
 walk from v ends: it lies between the least and the greatest r[u]/d_u.
 
-All state is in a hash table that grows with the nodes touched; nothing has the size of the graph.
+All state of a push is in a hash table that grows with the nodes touched. (In graphs of at most
+`search.SPILL_NODES` nodes, a search that touches much of its component goes on in arrays.)
 """
 
 from __future__ import annotations

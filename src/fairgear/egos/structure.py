@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 from torch import Tensor
 
 from fairgear.egos.kernel import Floats, Ints, Keys
 from fairgear.graph import validation
+from fairgear.hashing import mix
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _twins(indptr: Ints, indices: Keys) -> Keys:
     64-bit hashes: two different lists agree with probability 2⁻⁶⁴.
     """
     n = len(indptr) - 1
-    own = _hash(np.arange(n, dtype=np.uint64))
+    own = mix(np.arange(n, dtype=np.uint64))
     running = np.zeros(len(indices) + 1, np.uint64)
     np.cumsum(own[indices], out=running[1:])
     neighbours = running[indptr[1:]] - running[indptr[:-1]]
@@ -98,11 +98,3 @@ def _twins(indptr: Ints, indices: Keys) -> Keys:
         twins[connected[several], 0] = first
         twins[connected[several], 1] = second
     return twins
-
-
-def _hash(number: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    # The splitmix64 finaliser.
-    number = (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return number ^ (number >> np.uint64(31))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -15,11 +14,9 @@ from fairgear.causal import SyntheticMechanism
 from fairgear.experiments.provenance import Stages, provenance
 from fairgear.experiments.run_config import RunConfig
 from fairgear.experiments.run_folder import RunFolder
-from fairgear.files import replacing, write_text
+from fairgear.files import json_ready, replacing, write_json
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import METHODS, Gear, Method
-from fairgear.methods.base import read_about
-from fairgear.metrics import to_json_number
 
 
 def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
@@ -30,7 +27,9 @@ def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
     model.torch_device()
     stages = Stages()
     with stages.stage("loading the graph"):
-        graph = load_graph(config)
+        graph = datasets.load_split(
+            config.dataset, split=config.split, seed=config.seed, graph_seed=config.graph_seed
+        )
     folder.claim(config)
     with stages.stage("training"):
         model = _trained(model, graph, folder)
@@ -38,7 +37,7 @@ def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
         evaluation = evaluate(model, graph, seed=config.seed, released_share=dataset.released_share)
         details = _details(model, graph, evaluation)
     measured = evaluation.to_dict()
-    results = {
+    results: dict[str, Any] = {
         "metrics": measured["metrics"],
         "intervals": measured["intervals"],
         "config": config.to_dict(),
@@ -47,21 +46,15 @@ def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
     }
     with replacing(folder.predictions) as temporary:
         _predictions(model, graph, evaluation).to_parquet(temporary, index=False)
-    write_text(folder.metrics, json.dumps(results, indent=2, allow_nan=False) + "\n")
+    write_json(folder.metrics, results)
     folder.clear_checkpoint()
-    return results
-
-
-def load_graph(config: RunConfig) -> SensitiveGraph:
-    """The graph that the settings name, with its split."""
-    options = {"seed": config.graph_seed} if config.dataset == "synthetic" else {}
-    return datasets.load(config.dataset, split=config.split, split_seed=config.seed, **options)
+    ready: dict[str, Any] = json_ready(results)
+    return ready
 
 
 def _trained(model: Method, graph: SensitiveGraph, folder: RunFolder) -> Method:
     """The model, trained now or, where an earlier run got that far, loaded."""
     if (folder.model / "model.json").exists():
-        read_about(folder.model)
         return type(model).load(folder.model, device=model.device)
     model.fit(graph, checkpoint=folder.checkpoint)
     model.save(folder.model)
@@ -81,7 +74,6 @@ def _details(model: Method, graph: SensitiveGraph, evaluation: Evaluation) -> di
                 generator["feature_error"] = error.feature_error
                 generator["edge_precision"] = error.edge_precision
                 generator["edge_recall"] = error.edge_recall
-            generator = {key: to_json_number(value) for key, value in generator.items()}
     return {
         "flips": measured["flips"],
         "groups": measured["groups"],

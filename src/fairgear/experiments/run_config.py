@@ -75,7 +75,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """A mapping from a YAML file."""
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = getattr(error, "strerror", None) or "no valid YAML"
         raise FileError(
             f"settings file {path}",

@@ -11,7 +11,8 @@ import yaml
 
 from fairgear.errors import FileError
 from fairgear.experiments.run_config import RunConfig, read_yaml
-from fairgear.files import write_text
+from fairgear.files import TEMPORARY, remove_leftovers, write_text
+from fairgear.metrics.base import METRICS
 
 
 class RunFolder:
@@ -33,6 +34,7 @@ class RunFolder:
     def claim(self, config: RunConfig) -> None:
         """Make the folder ours: new, empty, or begun with the same settings."""
         entries = self._entries()
+        remove_leftovers(self.path)
         if not entries:
             write_text(self.config, yaml.safe_dump(config.to_dict(), sort_keys=False))
             return
@@ -51,7 +53,11 @@ class RunFolder:
         """The results, where the run is complete."""
         if not self.metrics.exists() or not self.report.exists():
             return None
-        return read_results(self.metrics)
+        try:
+            return read_results(self.metrics)
+        except FileError:
+            # Damaged: it is measured again.
+            return None
 
     def clear_checkpoint(self) -> None:
         """The model is saved; what a resumed training would need is not."""
@@ -61,7 +67,8 @@ class RunFolder:
         try:
             if self.path.exists() and not self.path.is_dir():
                 raise NotADirectoryError(20, "a file of that name")
-            return list(self.path.iterdir()) if self.path.exists() else []
+            entries = self.path.iterdir() if self.path.exists() else iter(())
+            return [entry for entry in entries if not entry.name.endswith(TEMPORARY)]
         except OSError as error:
             raise FileError(
                 f"output folder {self.path}",
@@ -75,8 +82,10 @@ def read_results(path: Path) -> dict[str, Any]:
     """What a run left in `metrics.json`."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-        fine = isinstance(values, dict) and {"metrics", "intervals", "config"} <= values.keys()
-    except (OSError, ValueError):
+        fine = set(values["metrics"]) == set(values["intervals"]) == set(METRICS)
+        fine = fine and all(len(ends) == 2 for ends in values["intervals"].values())
+        fine = fine and {"method", "dataset", "split", "seed"} <= values["config"].keys()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         fine = False
     if not fine:
         raise FileError(

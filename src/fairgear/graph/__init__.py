@@ -2,6 +2,7 @@
 
 from fairgear.graph.communities import communities
 from fairgear.graph.edges import closed_neighborhood_mean, degrees, undirected_edges
+from fairgear.graph.rows import rows_of
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.splits import SPLITS, split
 
@@ -11,6 +12,7 @@ __all__ = [
     "closed_neighborhood_mean",
     "communities",
     "degrees",
+    "rows_of",
     "split",
     "undirected_edges",
 ]

@@ -104,6 +104,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         validation.check_masks(masks, n)
         names = [f"x{i}" for i in range(x.shape[1])] if feature_names is None else feature_names
         validation.check_feature_names(names, x.shape[1])
+        validation.check_extra(extra)
         super().__init__(x=x, edge_index=sort_edges(edge_index, n), y=y, **extra)
         self.sens = sens
         self.sens_column = sens_column
@@ -128,7 +129,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
 
     def replace(self, **changes: Any) -> SensitiveGraph:
         """A new, validated graph with some fields changed; this one stays as it is."""
-        fields = {key: self.get(key) for key in self._constructor_fields()}
+        fields = {key: self.get(key) for key in {*self._constructor_fields(), *self.keys()}}
         fields.update(changes)
         return SensitiveGraph(**fields)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.registry import Registry
+from fairgear.seeds import check_seed
 
 Indices = NDArray[np.int64]
 Parts = tuple[Indices, Indices, Indices]
@@ -45,13 +46,17 @@ def split(
         raise GraphError(
             "labels y", got="none known", allowed="labelled nodes", next_step="give labels"
         )
-    parts = draw(np.flatnonzero(y >= 0), y, np.random.default_rng(seed), train_labels)
+    parts = draw(np.flatnonzero(y >= 0), y, _generator(seed), train_labels)
     masks = {}
     for key, chosen in zip(MASKS, parts, strict=True):
         mask = np.zeros(len(y), dtype=bool)
         mask[by_id[chosen]] = True
         masks[key] = torch.from_numpy(mask).to(graph.x.device)
     return graph.replace(**masks)
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(check_seed("seed of the split", seed))
 
 
 def _sixty_twenty_twenty(

@@ -180,6 +180,18 @@ def check_feature_names(names: Sequence[str], width: int) -> None:
         )
 
 
+def check_extra(extra: Mapping[str, object]) -> None:
+    """Further fields are kept, but no tensors: reordering could not tell whom they belong to."""
+    for name, value in extra.items():
+        if isinstance(value, Tensor):
+            raise GraphError(
+                f"field {name!r}",
+                got="a tensor that a SensitiveGraph does not know",
+                allowed="edges without weights, and facts that are no tensors",
+                next_step="make it a column of x, or leave it out",
+            )
+
+
 def _check_vector(name: str, values: Tensor, num_nodes: int, dtype: torch.dtype) -> None:
     if tuple(values.shape) != (num_nodes,) or values.dtype != dtype:
         raise GraphError(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
-from fairgear.files import write_text
+from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.config import Config
 from fairgear.registry import Registry
@@ -64,6 +64,10 @@ class Method(ABC):
         """The fitted tensors, and the facts that belong to them."""
 
     @abstractmethod
+    def _fitted_settings(self) -> Config:
+        """The settings at the time of the fit; `set_params` may have changed `config` since."""
+
+    @abstractmethod
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         """Put back what `_state` gave."""
 
@@ -107,10 +111,10 @@ class Method(ABC):
             "method": self.name,
             "seed": self.seed,
             "threshold": threshold,
-            "config": self.config.to_dict(),
+            "config": self._fitted_settings().to_dict(),
         }
         write_tensors(folder / "weights.safetensors", tensors, facts)
-        write_text(folder / "model.json", json.dumps(about, indent=2) + "\n")
+        write_json(folder / "model.json", about)
 
     @classmethod
     def load(cls, path: Path | str, *, device: str = "auto") -> Self:
@@ -124,7 +128,8 @@ class Method(ABC):
                 allowed=repr(cls.name),
                 next_step="load it with fairgear.load_model",
             )
-        model = cls(seed=about["seed"], device=device, **about["config"])
+        model = cls(seed=about["seed"], device=device)
+        model.config = cls.config_type.from_dict(about["config"])
         tensors, facts = read_tensors(folder / "weights.safetensors")
         model._restore(folder / "weights.safetensors", tensors, facts)
         model.threshold_ = float(about["threshold"])
@@ -145,24 +150,6 @@ class Method(ABC):
                 next_step="use 'auto' to take what there is",
             )
         return torch.device(self.device)
-
-    def _people(self, graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
-        """`nodes` as checked row numbers; a mask is turned into them."""
-        n = len(graph.x)
-        if nodes is None:
-            return torch.arange(n)
-        nodes = nodes.cpu()
-        if nodes.dtype == torch.bool and tuple(nodes.shape) == (n,):
-            return nodes.nonzero()[:, 0]
-        fine = nodes.dtype == torch.int64 and nodes.dim() == 1
-        if not fine or (len(nodes) and not 0 <= int(nodes.min()) <= int(nodes.max()) < n):
-            raise ParameterError(
-                "nodes",
-                got=f"{nodes.dtype} of shape {tuple(nodes.shape)}",
-                allowed=f"row numbers from 0 to {n - 1}, or a boolean mask of length {n}",
-                next_step="pass rows of the graph",
-            )
-        return nodes
 
     def _fitted_threshold(self) -> float:
         if self.threshold_ is None:

@@ -73,7 +73,9 @@ def _within(value: Any, allowed: Limits | None) -> bool:
         return True
     if isinstance(allowed[0], str):
         return value in allowed
-    return math.isfinite(value) and bool(allowed[0] <= value <= allowed[1])
+    # A whole number may be too long for a float; it is finite all the same.
+    finite = isinstance(value, int) or math.isfinite(value)
+    return finite and bool(allowed[0] <= value <= allowed[1])
 
 
 def _describe(kind: type, allowed: Limits | None) -> str:

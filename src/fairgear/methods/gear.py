@@ -16,8 +16,7 @@ from torch import Tensor
 
 from fairgear.causal.noise import node_uniform
 from fairgear.egos import EgoIndex
-from fairgear.errors import FileError
-from fairgear.graph import SensitiveGraph
+from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.augmentation import VaeTask
 from fairgear.methods.base import METHODS, Method, Scores, check_trainable
 from fairgear.methods.gear_config import GearConfig
@@ -28,7 +27,7 @@ from fairgear.methods.inputs import FeatureScaler
 from fairgear.methods.thresholds import most_accurate
 from fairgear.nn import GraphVAE
 from fairgear.training import Checkpoint, History, seeded, train
-from fairgear.training.checkpoints import load_module, module_tensors
+from fairgear.training.checkpoints import damaged, load_module, module_tensors
 from fairgear.version import installed_version
 
 # Egos a forward pass when scoring: bounds memory whatever the size of the graph.
@@ -65,6 +64,7 @@ class Gear(Method):
         check_trainable(graph)
         config, device = self.config.effective(), self.torch_device()
         self.threshold_, self.history_, self.generator_report_ = None, {}, None
+        self._settings = self.config
         self._build(graph.x.shape[1], graph.sens_column, config, device)
         index = self.ego_index(graph).to(device)
         # People are drawn in the order of their ids: reordering the rows changes nothing.
@@ -100,7 +100,7 @@ class Gear(Method):
         self.threshold_ = 0.5
         if config.threshold == "validation":
             scores = self.predict_proba(graph, nodes=graph.val_mask)[:, 1]
-            self.threshold_ = most_accurate(graph.y[graph.val_mask].numpy(), scores)
+            self.threshold_ = most_accurate(graph.y[graph.val_mask].cpu().numpy(), scores)
         parts.remove()
         return self
 
@@ -146,7 +146,11 @@ class Gear(Method):
         """Embeddings and logits of `nodes`, on the CPU."""
         self._fitted_threshold()
         device = self.torch_device()
-        nodes = self._people(graph, nodes)
+        for module in (self.scaler_, self._network, self._vae):
+            # `device` may have been changed since the fit.
+            if module is not None:
+                module.to(device)
+        nodes = rows_of(graph, nodes)
         every = len(nodes) > len(graph.x) // 4
         index = self.ego_index(graph, None if every else nodes).to(device)
         rows = nodes if every else torch.arange(len(nodes))
@@ -219,6 +223,9 @@ class Gear(Method):
         text = json.dumps([*what, graph.sens_column], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def _fitted_settings(self) -> GearConfig:
+        return self._settings
+
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = module_tensors("scaler", self.scaler_) | module_tensors("network", self._network)
         if self._vae is not None:
@@ -233,24 +240,25 @@ class Gear(Method):
         return tensors, facts
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        if not {"features", "sens_column", "history", "generator_report"} <= facts.keys():
-            raise FileError(
-                f"weights {path}",
-                got="a fairgear file of another kind",
-                allowed="the weights of a Gear",
-                next_step="take the folder that Gear.save wrote",
-            )
-        config = self.config.effective()
-        self._build(int(facts["features"]), facts["sens_column"], config, self.torch_device())
+        width, column = facts.get("features"), facts.get("sens_column")
+        if not isinstance(width, int) or width < 1:
+            raise damaged(path)
+        if column is not None and not (isinstance(column, int) and 0 <= column < width):
+            raise damaged(path)
+        self._settings = self.config
+        self._build(width, column, self.config.effective(), self.torch_device())
         load_module(path, "scaler", self.scaler_, tensors)
         load_module(path, "network", self._network, tensors)
         if self._vae is not None:
             load_module(path, "vae", self._vae, tensors)
             self._vae.eval()
         self._network.eval()
-        self.history_ = {name: History(**rows) for name, rows in facts["history"].items()}
-        if facts["generator_report"] is not None:
-            self.generator_report_ = GeneratorReport(**facts["generator_report"])
+        try:
+            self.history_ = {name: History(**rows) for name, rows in facts["history"].items()}
+            report = facts["generator_report"]
+            self.generator_report_ = None if report is None else GeneratorReport(**report)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise damaged(path) from error
 
 
 class _Parts:

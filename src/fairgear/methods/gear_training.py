@@ -110,7 +110,7 @@ class GearTask(Task):
                 views[1], self.y[labelled].to(views[1].dtype)
             )
         }
-        parts |= self._fairness(views[0])
+        parts |= self._fairness(views[0], self.network)
         auxiliary = self.network.encoder.auxiliary_loss(
             self.network.inputs(ego), ego.adjacency, ego.mask
         )
@@ -134,7 +134,7 @@ class GearTask(Task):
         auroc = float(roc_auc_score(y.cpu(), views.logits.cpu())) if usable else 0.0
         parts = {
             "prediction": F.binary_cross_entropy_with_logits(views.logits, y.to(logits.dtype)),
-            **self._fairness(views),
+            **self._fairness(views, self.average),
         }
         flips = self._flip_rate(views)
         figures = {name: float(value) for name, value in parts.items()}
@@ -142,24 +142,29 @@ class GearTask(Task):
         return Validation(self._score(figures, views.logits), figures)
 
     def _score(self, figures: dict[str, float], logits: Tensor) -> float:
-        """Higher is better; a constant predictor, or one that diverged, loses to every other."""
+        """Higher is better; constant logits, or some that are no numbers, lose to all others.
+
+        So does one label for everybody: it never flips, and says nothing.
+        """
         if not float(logits.std()) >= 1e-3:
-            return -1e6
+            return -2e6
+        if bool((logits > 0).all()) or bool((logits <= 0).all()):
+            return figures["auroc"] - 1e6
         if self.config.selection == "tradeoff":
             return figures["auroc"] - figures["flips"]
         fairness = self.config.fairness_weight * figures.get("fairness", 0.0)
         return -(figures["prediction"] + fairness)
 
-    def _fairness(self, views: _Views) -> dict[str, Tensor]:
+    def _fairness(self, views: _Views, network: GearNetwork) -> dict[str, Tensor]:
         """L_f and the inconsistency of the logits, over the perturbations that take part."""
         distances, gaps = [], []
         share = self.config.neighbor_weight
         if views.own is not None:
-            distances.append((1 - share) * self.network.distance(views.z, views.own[0]))
+            distances.append((1 - share) * network.distance(views.z, views.own[0]))
             gaps.append(objectives.logit_inconsistency(views.logits, views.own[1]))
         if views.around is not None:
             z, logits = views.around
-            distances.append(share * self.network.distance(views.z, z.mean(dim=0)))
+            distances.append(share * network.distance(views.z, z.mean(dim=0)))
             gaps.append(objectives.logit_inconsistency(views.logits[None], logits))
         if not distances:
             return {}

@@ -116,7 +116,7 @@ def _readability(h: Tensor, sens: Tensor) -> tuple[float, float]:
     """The base rate, and the cross-validated accuracy of fresh classifiers of s from H."""
     values, s = h.cpu().numpy(), sens.cpu().numpy()
     base = float(max(s.mean(), 1 - s.mean()))
-    if min(np.bincount(s, minlength=2)) < 5:
+    if min(np.bincount(s, minlength=2)) < 5 or not np.isfinite(values).all():
         return base, float("nan")
     readers = (
         LogisticRegression(max_iter=500),

@@ -44,7 +44,10 @@ def finite(value: object) -> float | None:
     """A number that can be drawn; None for null, NaN, infinities and everything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
 
 
 def number(parent: Part, key: str) -> float | None:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -71,12 +72,17 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             facts = dict(json.loads((file.metadata() or {})["fairgear"]))
             return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
-        raise FileError(
-            f"cannot read {path}",
-            got="a file that is missing, damaged, or no safetensors file of fairgear",
-            allowed="a file that fairgear wrote",
-            next_step="remove it and train again, or take it from where it was whole",
-        ) from error
+        raise damaged(path) from error
+
+
+def damaged(path: Path) -> FileError:
+    """The error for a file that cannot be what it should be."""
+    return FileError(
+        f"cannot read {path}",
+        got="a file that is missing, damaged, or no safetensors file of fairgear",
+        allowed="a file that fairgear wrote",
+        next_step="remove it and train again, or take it from where it was whole",
+    )
 
 
 def module_tensors(prefix: str, module: nn.Module) -> dict[str, Tensor]:
@@ -87,17 +93,22 @@ def module_tensors(prefix: str, module: nn.Module) -> dict[str, Tensor]:
 def load_module(path: Path, prefix: str, module: nn.Module, tensors: dict[str, Tensor]) -> None:
     """Put tensors back into a module; a missing or misshapen one is refused."""
     own = module.state_dict()
-    given = {name: tensors.get(f"{prefix}.{name}") for name in own}
-    for name, value in own.items():
-        found = given[name]
-        if found is None or found.shape != value.shape:
-            raise FileError(
-                f"weights {prefix}.{name} in {path}",
-                got="none" if found is None else f"shape {tuple(found.shape)}",
-                allowed=f"shape {tuple(value.shape)}",
-                next_step="load the weights with the settings that they were trained with",
-            )
-    module.load_state_dict({name: value for name, value in given.items() if value is not None})
+    module.load_state_dict(
+        {name: take(path, tensors, f"{prefix}.{name}", value.shape) for name, value in own.items()}
+    )
+
+
+def take(path: Path, tensors: dict[str, Tensor], name: str, shape: torch.Size) -> Tensor:
+    """One tensor of a file, if it is there and of that shape."""
+    found = tensors.get(name)
+    if found is None or found.shape != shape:
+        raise FileError(
+            f"weights {name} in {path}",
+            got="none" if found is None else f"shape {tuple(found.shape)}",
+            allowed=f"shape {tuple(shape)}",
+            next_step="use the settings that they were trained with, or remove the file",
+        )
+    return found
 
 
 def optimizer_tensors(prefix: str, optimizer: Optimizer) -> dict[str, Tensor]:
@@ -111,13 +122,20 @@ def optimizer_tensors(prefix: str, optimizer: Optimizer) -> dict[str, Tensor]:
     }
 
 
-def load_optimizer(prefix: str, optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Put an optimiser's state back."""
+def load_optimizer(
+    path: Path, prefix: str, optimizer: Optimizer, tensors: dict[str, Tensor]
+) -> None:
+    """Put the state of an Adam back; parameters that never had a gradient have none."""
     whole = optimizer.state_dict()
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        if key.startswith(f"{prefix}."):
-            index, name = key.removeprefix(f"{prefix}.").split(".", 1)
-            state.setdefault(int(index), {})[name] = value
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    state = {}
+    for index, parameter in enumerate(parameters):
+        if f"{prefix}.{index}.step" not in tensors:
+            continue
+        shapes = {"step": torch.Size(), "exp_avg": parameter.shape, "exp_avg_sq": parameter.shape}
+        state[index] = {
+            name: take(path, tensors, f"{prefix}.{index}.{name}", shape)
+            for name, shape in shapes.items()
+        }
     whole["state"] = state
     optimizer.load_state_dict(whole)

@@ -160,9 +160,15 @@ class _Run:
         for name, module in self.task.modules.items():
             checkpoints.load_module(checkpoint.path, name, module, tensors)
         for name, optimizer in self.task.optimizers.items():
-            checkpoints.load_optimizer(f"optimizer.{name}", optimizer, tensors)
-        self.best = {
-            k.removeprefix("best."): v for k, v in tensors.items() if k.startswith("best.")
-        }
-        self.next_step = self.saved_step = int(facts["next_step"])
-        self.history = History(**facts["history"])
+            path = checkpoint.path
+            checkpoints.load_optimizer(path, f"optimizer.{name}", optimizer, tensors)
+        try:
+            self.next_step = self.saved_step = int(facts["next_step"])
+            self.history = History(**facts["history"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise checkpoints.damaged(checkpoint.path) from error
+        if self.history.best_step >= 0:
+            self.best = {
+                name: checkpoints.take(checkpoint.path, tensors, f"best.{name}", value.shape)
+                for name, value in self._weights().items()
+            }
