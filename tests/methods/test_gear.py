@@ -14,6 +14,7 @@ from fairgear.errors import GraphError, NotFittedError, ParameterError
 from fairgear.methods import METHODS, Gear, GearConfig, GeneratorConfig
 from fairgear.methods.gear_config import ENCODER_NAMES, VARIANTS
 from fairgear.methods.gear_training import GearTask
+from fairgear.methods.generators import self_perturbed
 from fairgear.training import History, Task, Validation, train
 from tests.graphs import random_graph
 from tests.methods.tiny import GENERATOR, tiny
@@ -367,3 +368,21 @@ def test_a_graph_whose_features_do_not_hold_s_is_fine(dense: SensitiveGraph) -> 
 def test_an_unknown_device_is_refused(fitted: Gear, graph: SensitiveGraph) -> None:
     with pytest.raises(ParameterError, match=r"^device: got 'nosuch'; allowed: auto, cpu[^\n]*$"):
         tiny(device="nosuch").fit(graph)
+
+
+def test_validating_in_chunks_changes_nothing(
+    graph: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = caught_task(monkeypatch, graph, variant="nc", edge_noise=0.0, neighbor_draws=3)
+    monkeypatch.setattr("fairgear.methods.gear_training.neighbor_perturbed", self_perturbed)
+
+    def judged() -> Validation:
+        with torch.no_grad():
+            outcome = task.validate()
+        assert outcome is not None
+        return outcome
+
+    whole = judged()
+    monkeypatch.setattr("fairgear.methods.gear_training._CHUNK", 7)
+    pieces = judged()
+    assert pieces.figures == pytest.approx(whole.figures, abs=1e-6)

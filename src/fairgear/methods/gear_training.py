@@ -17,6 +17,9 @@ from fairgear.methods.inputs import Erasure
 from fairgear.nn import ENCODERS, Classifier, objectives, projection_head
 from fairgear.training import Task, Validation
 
+# People validated at a time: bounds memory whatever the size of the graph.
+_CHUNK = 1024
+
 
 class GearNetwork(nn.Module):
     """The shared encoder φ, the classifier f, and what prepares an ego for them."""
@@ -128,12 +131,17 @@ class GearTask(Task):
 
     def validate(self) -> Validation:
         """AUROC, loss and flips on the validation people, under the learned generator."""
-        views, logits = self._views(self.egos(self.val_rows), network=self.average)
+        chunks = torch.split(self.val_rows, _CHUNK)
+        views = _joined_views(
+            [self._views(self.egos(rows), network=self.average)[0] for rows in chunks]
+        )
         y = self.y[self.val_rows]
         usable = bool(views.logits.isfinite().all())
         auroc = float(roc_auc_score(y.cpu(), views.logits.cpu())) if usable else 0.0
         parts = {
-            "prediction": F.binary_cross_entropy_with_logits(views.logits, y.to(logits.dtype)),
+            "prediction": F.binary_cross_entropy_with_logits(
+                views.logits, y.to(views.logits.dtype)
+            ),
             **self._fairness(views, self.average),
         }
         flips = self._flip_rate(views)
@@ -240,6 +248,24 @@ class GearTask(Task):
         if views.around is not None:
             flips.append(((views.around[1] > 0) != label).double().mean())
         return float(torch.stack(flips).mean()) if flips else 0.0
+
+
+def _joined_views(parts: list[_Views]) -> _Views:
+    """The views of several chunks of people as those of all."""
+
+    def both(pairs: list[tuple[Tensor, Tensor] | None], dim: int) -> tuple[Tensor, Tensor] | None:
+        present = [pair for pair in pairs if pair is not None]
+        if not present:
+            return None
+        z, logits = zip(*present, strict=True)
+        return torch.cat(z, dim=dim), torch.cat(logits, dim=dim)
+
+    return _Views(
+        torch.cat([part.z for part in parts]),
+        torch.cat([part.logits for part in parts]),
+        both([part.own for part in parts], 0),
+        both([part.around for part in parts], 1),
+    )
 
 
 def joined(egos: list[Ego]) -> Ego:

@@ -14,7 +14,9 @@ def seeded(seed: int, *labels: object) -> Iterator[None]:
     """Inside, torch's generators start from (seed, labels); outside they are as they were."""
     text = ":".join(str(part) for part in (seed, *labels))
     number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") % 2**63
-    devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
-    with torch.random.fork_rng(devices=list(devices)):
+    # Only the card in use: touching the others would open a context on each.
+    ready = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]  # torch ships no type
+    devices = [torch.cuda.current_device()] if ready else []
+    with torch.random.fork_rng(devices=devices):
         torch.manual_seed(number)
         yield
