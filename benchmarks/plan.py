@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 CELL = ("method", "graph", "seed")
@@ -39,7 +40,15 @@ def carry_out(
 
 
 def table(rows: pd.DataFrame, by: Sequence[str], columns: dict[str, str]) -> str:
-    """Mean ± standard deviation of `columns` (key to heading) by `by`, in Markdown."""
+    """Mean ± standard deviation in Markdown; from three rows on also the mean's 95 % t interval.
+
+    Nothing that is shown can be negative, so intervals end at 0.
+
+    Args:
+        rows: one measurement each.
+        by: the columns that tell groups apart.
+        columns: key to heading of what is shown.
+    """
     lines = [
         f"| {' | '.join(by)} | {' | '.join(columns.values())} | runs |",
         "|---" * (len(by) + len(columns) + 1) + "|",
@@ -48,8 +57,11 @@ def table(rows: pd.DataFrame, by: Sequence[str], columns: dict[str, str]) -> str
         cells = [str(name) for name in names]
         for key in columns:
             values = part[key].to_numpy()
-            spread = np.std(values, ddof=1) if len(values) > 1 else float("nan")
-            cells.append(f"{values.mean():.4f} ± {spread:.4f}")
+            mean, spread = values.mean(), np.std(values, ddof=1)
+            cells.append(f"{mean:.4f} ± {spread:.4f}")
+            if len(values) >= 3:
+                half = stats.t.ppf(0.975, len(values) - 1) * spread / np.sqrt(len(values))
+                cells[-1] += f" ({max(0.0, mean - half):.3f} to {mean + half:.3f})"
         lines.append(f"| {' | '.join(cells)} | {len(part)} |")
     return "\n".join(lines)
 
