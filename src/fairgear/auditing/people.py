@@ -18,7 +18,7 @@ def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
     """
     name = "the graph's test_mask" if nodes is None else "nodes to evaluate"
     rows = rows_of(graph, graph.test_mask if nodes is None else nodes, name=name)
-    if len(rows) == 0 or len(rows.unique()) < len(rows):  # type: ignore[no-untyped-call]
+    if len(rows) == 0 or len(set(rows.tolist())) < len(rows):
         raise ParameterError(
             name,
             got="no node" if len(rows) == 0 else "a node more than once",

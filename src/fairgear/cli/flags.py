@@ -18,7 +18,7 @@ def flags_of(config: type[Config]) -> type[Any]:
     """A dataclass with the fields of `config`, all None unless given on the command line."""
     docs, hints = field_docs(config), get_type_hints(config)
     made: list[tuple[str, Any, Any]] = []
-    for item in dataclasses.fields(config):  # type: ignore[arg-type]
+    for item in dataclasses.fields(config):
         hint = hints[item.name]
         if isinstance(hint, type) and issubclass(hint, Config):
             inner = flags_of(hint)
@@ -50,7 +50,9 @@ def given(flags: Any) -> dict[str, Any]:
 def field_docs(config: type[Config]) -> dict[str, str]:
     """The string under each field in the source of a settings dataclass."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(config)))
-    body = tree.body[0].body  # type: ignore[attr-defined]
+    definition = tree.body[0]
+    assert isinstance(definition, ast.ClassDef)
+    body = definition.body
     docs = {}
     for field, text in pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):

@@ -66,8 +66,9 @@ def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
     result = dict(base)
     for key, value in changes.items():
         inner = result.get(key)
-        both = isinstance(value, Mapping) and isinstance(inner, Mapping)
-        result[key] = merged(inner, value) if both else value  # type: ignore[arg-type]
+        if isinstance(value, Mapping) and isinstance(inner, Mapping):
+            value = merged(inner, value)
+        result[key] = value
     return result
 
 

@@ -78,7 +78,7 @@ class Method(ABC):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All arguments of the constructor, as scikit-learn's `clone` asks for them."""
-        settings = {f.name: getattr(self.config, f.name) for f in fields(self.config)}  # type: ignore[arg-type]
+        settings = {f.name: getattr(self.config, f.name) for f in fields(self.config)}
         return {"seed": self.seed, "device": self.device, **settings}
 
     def set_params(self, **params: Any) -> Self:

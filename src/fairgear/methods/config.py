@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import Field, asdict, fields
+from dataclasses import Field, asdict, dataclass, fields
 from typing import Any, Self
 
 from fairgear.errors import ParameterError
@@ -13,6 +13,7 @@ from fairgear.errors import ParameterError
 Limits = tuple[float, float] | tuple[str, ...]
 
 
+@dataclass(frozen=True)
 class Config:
     """Base of all settings; a subclass is a frozen dataclass that lists its `limits`."""
 
@@ -22,7 +23,7 @@ class Config:
 
     def __post_init__(self) -> None:
         limits = self.limits()
-        for item in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+        for item in fields(self):
             value, allowed = getattr(self, item.name), limits.get(item.name)
             kind = type(_default(item))
             if not _of_kind(value, kind) or not _within(value, allowed):
@@ -35,12 +36,12 @@ class Config:
 
     def to_dict(self) -> dict[str, Any]:
         """As nested plain values, for JSON and YAML."""
-        return asdict(self)  # type: ignore[call-overload,no-any-return]  # subclasses are dataclasses
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """From nested plain values; an unknown key is refused."""
-        known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
+        known = {field.name: field for field in fields(cls)}
         unknown = [key for key in values if key not in known]
         if unknown:
             raise ParameterError(

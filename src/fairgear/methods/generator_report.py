@@ -107,7 +107,7 @@ def _edge_changes(before: Ego, after: Ego) -> tuple[float, float]:
 def _auroc(linked: Tensor, logits: Tensor) -> float:
     from sklearn.metrics import roc_auc_score
 
-    if len(linked.unique()) < 2:  # type: ignore[no-untyped-call]
+    if bool((linked == linked[:1]).all()):
         return float("nan")
     return float(roc_auc_score(linked.cpu(), logits.cpu()))
 
