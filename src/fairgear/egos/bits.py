@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.egos.compiled import compiled, in_chunks
+from fairgear.compiled import compiled, in_chunks
 from fairgear.egos.kernel import Ints, Keys
 from fairgear.egos.pagerank import Egos
 from fairgear.egos.search import Flags

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairgear.egos.compiled import compiled
+from fairgear.compiled import compiled
 from fairgear.egos.kernel import RESIDUAL, SETTLED, Floats, Ints, Keys, find
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgear.egos.compiled import compiled
+from fairgear.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

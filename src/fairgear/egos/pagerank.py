@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairgear.compiled import in_chunks
 from fairgear.egos import search
-from fairgear.egos.compiled import in_chunks
 from fairgear.egos.kernel import Ints
 from fairgear.egos.power import power_egos
 from fairgear.egos.structure import Structure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from fairgear.egos.compiled import in_chunks
+from fairgear.compiled import in_chunks
 from fairgear.egos.kernel import Floats, Ints
 from fairgear.egos.ranking import first_places
 from fairgear.egos.search import Flags

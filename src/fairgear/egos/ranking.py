@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairgear.egos.compiled import compiled
+from fairgear.compiled import compiled
 from fairgear.egos.kernel import DEGREE, RESIDUAL, SETTLED, Floats, Ints, Keys, find
 
 

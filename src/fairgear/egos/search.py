@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgear.egos.compiled import compiled
+from fairgear.compiled import compiled
 from fairgear.egos.flood import flood_scores, level, spill, sweep
 from fairgear.egos.kernel import Floats, Ints, Keys, push, start
 from fairgear.egos.ranking import first_places, margin, scores

@@ -3,16 +3,24 @@
 from fairgear.graph.communities import communities
 from fairgear.graph.edges import closed_neighborhood_mean, degrees, undirected_edges
 from fairgear.graph.rows import rows_of
+from fairgear.graph.scaling import ColumnScale
 from fairgear.graph.sensitive_graph import SensitiveGraph
+from fairgear.graph.similarity import SimilarityRule, similarity_edges
+from fairgear.graph.similarity_graph import SimilarityMechanism, similarity_graph
 from fairgear.graph.splits import SPLITS, split
 
 __all__ = [
     "SPLITS",
+    "ColumnScale",
     "SensitiveGraph",
+    "SimilarityMechanism",
+    "SimilarityRule",
     "closed_neighborhood_mean",
     "communities",
     "degrees",
     "rows_of",
+    "similarity_edges",
+    "similarity_graph",
     "split",
     "undirected_edges",
 ]

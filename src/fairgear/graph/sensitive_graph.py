@@ -16,8 +16,8 @@ from fairgear.graph.edges import sort_edges
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 # PyG's storage holds no None: these read as None where they are missing.
-OPTIONAL = ("sens_column", "latent", "mechanism")
-NODE_FIELDS = ("x", "y", "sens", "node_id", "latent", *MASKS)
+OPTIONAL = ("sens_column", "latent", "raw", "mechanism")
+NODE_FIELDS = ("x", "y", "sens", "node_id", "latent", "raw", *MASKS)
 
 
 class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
@@ -35,6 +35,8 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         name: for people; nothing is ever looked up by it.
         feature_names: one a column of `x`.
         latent: exogenous variables of the nodes (n, d_z), where they are known.
+        raw: the table that the graph was built from (n, d), float64 and unscaled, where it was;
+            it stays the factual one in every counterfactual world.
         mechanism: the structural equations that made the graph, where they are known;
             `fairgear.causal.for_graph` turns it into a causal model.
     """
@@ -53,6 +55,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         name: str
         feature_names: list[str]
         latent: Tensor | None
+        raw: Tensor | None
         mechanism: Any
 
     def __init__(
@@ -71,6 +74,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         name: str = "graph",
         feature_names: Sequence[str] | None = None,
         latent: Tensor | None = None,
+        raw: Tensor | None = None,
         mechanism: Any = None,
         **extra: Any,
     ) -> None:
@@ -115,6 +119,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         self.name = name
         self.feature_names = list(names)
         self.latent = latent
+        self.raw = raw
         self.mechanism = mechanism
 
     def __getattr__(self, key: str) -> Any:

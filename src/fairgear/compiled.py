@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -15,26 +17,25 @@ from fairgear.progress import bar
 F = TypeVar("F", bound=Callable[..., object])
 
 
-def _sources() -> str:
+@cache
+def _sources(folder: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(folder.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-_SOURCES = _sources()
 
 
 def compiled(function: F) -> F:
     """`function` as machine code that is kept on disk and leaves other threads free to run.
 
     numba compares what it kept with the function's own file only, so that a change to a function
-    that it calls, in another file, would go unnoticed. Here all files of the package count.
+    that it calls, in another file, would go unnoticed. Here all files of its folder count, so
+    compiled functions call only those of their own folder.
     """
     dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if kept is not None and hasattr(kept, "_source_stamp"):
-        kept._source_stamp = _SOURCES
+        kept._source_stamp = _sources(Path(inspect.getfile(function)).parent)
     else:
         # A numba that keeps things otherwise: better slow to start than wrong.
         dispatcher = numba.njit(nogil=True, error_model="numpy")(function)

@@ -1,0 +1,182 @@
+"""Similarity graphs: the rule that joins people whose rows of a table are alike.
+
+Similarity is 1/(1 + Euclidean distance). Row i is joined to j where their similarity exceeds the
+threshold times i's highest similarity to another row, or j's: by plain comparison of floats, as
+the published graphs were made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairgear.compiled import in_chunks
+from fairgear.errors import GraphError, ParameterError
+from fairgear.graph.edges import undirected_edges
+from fairgear.graph.nearest import nearest_pairs
+from fairgear.graph.similarity_kernel import (
+    Floats,
+    Integers,
+    rows_above,
+    rows_joined,
+    squared_distances,
+)
+from fairgear.progress import log
+
+# 1.6 GB of pairs; a threshold that joins more than that says nothing about people.
+MAX_PAIRS = 10**8
+# Rows a thread takes at a time.
+_CHUNK = 128
+# Rows from which every pair takes minutes: worth a word.
+_MANY = 100_000
+
+
+@dataclass(frozen=True)
+class SimilarityRule:
+    """How a table becomes edges.
+
+    Args:
+        threshold: 0 to 1, the share of a row's highest similarity that an edge must exceed.
+        neighbors: None compares every pair, exactly, in time n². A number considers only that
+            many nearest rows of each row, for tables of a million rows: an edge is lost where
+            both its ends have more than that many neighbours, and none is added.
+    """
+
+    threshold: float
+    neighbors: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise ParameterError(
+                "similarity threshold",
+                got=self.threshold,
+                allowed="above 0, at most 1",
+                next_step="use 0.6 or 0.7, as the published graphs do",
+            )
+        if self.neighbors is not None and self.neighbors < 1:
+            raise ParameterError(
+                "neighbors",
+                got=self.neighbors,
+                allowed="at least 1, or None for every pair",
+                next_step="use 50",
+            )
+
+    def edges(self, table: Floats) -> Tensor:
+        """Both directions of every edge, sorted."""
+        return self.build(table).edge_index
+
+    def build(self, table: Floats) -> SimilarityEdges:
+        """The edges, with what is needed to follow a change of few rows."""
+        table = _checked(table)
+        n = len(table)
+        if self.neighbors is not None:
+            pairs = nearest_pairs(table, self.threshold, self.neighbors)
+            return SimilarityEdges(self, undirected_edges(torch.from_numpy(pairs), n))
+        if n >= _MANY:
+            log(
+                f"comparing every pair of {n:,} rows, some {n * n * 1e-9 * 6 / 60:.0f} minutes of "
+                "one core; a number of neighbors is faster"
+            )
+        closest, nearest = np.full(n, np.inf), np.full(n, -1, dtype=np.int64)
+        columns = np.ascontiguousarray(table.T)
+        found: dict[int, tuple[Integers, Integers]] = {}
+
+        def work(start: int, stop: int) -> None:
+            left = MAX_PAIRS - sum(len(part[0]) for part in list(found.values()))
+            found[start] = rows_above(
+                columns, start, stop, self.threshold, closest, nearest, max(left, 0)
+            )
+            if len(found[start][0]) > left:
+                raise GraphError(
+                    f"similarity threshold {self.threshold}",
+                    got=f"over {MAX_PAIRS:,} edges among {n:,} rows",
+                    allowed="a graph that fits into memory",
+                    next_step="raise the threshold, or scale the columns",
+                )
+
+        in_chunks(work, n, _CHUNK, "comparing rows")
+        pairs = np.stack(
+            [np.concatenate([found[start][end] for start in sorted(found)]) for end in (0, 1)]
+        )
+        return SimilarityEdges(self, undirected_edges(torch.from_numpy(pairs), n), closest, nearest)
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarityEdges:
+    """The edges of one table, and each row's nearest other row."""
+
+    rule: SimilarityRule
+    edge_index: Tensor
+    closest: Floats | None = None
+    """Squared distance of each row to its nearest; None in the mode of nearest neighbours."""
+    nearest: Integers | None = None
+
+    def after(self, table: Floats, rows: Integers) -> Tensor:
+        """The edges of `table`, which differs in `rows` only from the one these were built for.
+
+        Equal to building anew. With few rows it is far cheaper: only they, and those whose
+        nearest row they are or become, are compared with everyone.
+        """
+        if len(rows) == 0:
+            return self.edge_index
+        if self.closest is None or self.nearest is None or len(rows) > max(len(table) // 64, 8):
+            return self.rule.edges(table)
+        columns = np.ascontiguousarray(_checked(table).T)
+        n = len(table)
+        moved = np.zeros(n, dtype=np.bool_)
+        moved[rows] = True
+        closest = self.closest.copy()
+        distances = np.empty(n)
+        # Whoever is near to a moved row may have a new nearest row, or may have lost it.
+        lost = np.flatnonzero(moved[self.nearest] | moved)
+        for row in rows:
+            squared_distances(columns, row, distances)
+            np.minimum(closest, distances, out=closest)
+        for row in lost:
+            squared_distances(columns, row, distances)
+            closest[row] = distances.min()
+        touched = np.flatnonzero(moved | (closest != self.closest))
+        if len(touched) > n // 4:
+            return self.rule.edges(table)
+        marked = np.zeros(n, dtype=np.bool_)
+        marked[touched] = True
+        joined = np.stack(rows_joined(columns, touched, self.rule.threshold, closest, marked))
+        kept = self.edge_index[:, ~torch.from_numpy(marked)[self.edge_index].any(dim=0)]
+        fresh = undirected_edges(torch.from_numpy(joined), n)
+        key = torch.cat([kept, fresh], dim=1)
+        return key[:, (key[0] * n + key[1]).argsort()]
+
+
+def similarity_edges(
+    features: Floats | Tensor, threshold: float, *, neighbors: int | None = None
+) -> Tensor:
+    """Join the rows of a table that are alike: (2, E), both directions, sorted.
+
+    Args:
+        features: (n, c), finite; as they are, nothing is scaled.
+        threshold: see `SimilarityRule`.
+        neighbors: see `SimilarityRule`.
+    """
+    table = features.cpu().numpy() if isinstance(features, Tensor) else features
+    return SimilarityRule(threshold, neighbors).edges(np.asarray(table, dtype=np.float64))
+
+
+def _checked(table: Floats) -> Floats:
+    if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
+        raise GraphError(
+            "table for a similarity graph",
+            got=f"shape {table.shape}",
+            allowed="at least one row and one column",
+            next_step="pass one row a person",
+        )
+    if not np.isfinite(table).all():
+        raise GraphError(
+            "table for a similarity graph",
+            got="NaN or infinite values",
+            allowed="finite numbers",
+            next_step="impute or drop those rows",
+        )
+    return np.ascontiguousarray(table, dtype=np.float64)
