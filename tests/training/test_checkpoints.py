@@ -10,14 +10,13 @@ from safetensors.torch import save_file
 from torch import nn
 
 from fairgear.errors import FileError
+from fairgear.tensor_files import read_tensors, write_tensors
 from fairgear.training import Checkpoint
 from fairgear.training.checkpoints import (
     load_module,
     load_optimizer,
     module_tensors,
     optimizer_tensors,
-    read_tensors,
-    write_tensors,
 )
 from tests.training.test_loop import run
 from tests.training.toy import Interrupted, Toy

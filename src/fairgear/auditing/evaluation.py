@@ -77,7 +77,7 @@ def evaluate(
     nodes: Tensor | None = None,
     draws: int = 3,
     seed: int = 0,
-    released_share: float = 0.1,
+    released_share: float | None = None,
     level: float = 0.95,
 ) -> Evaluation:
     """Evaluate a fitted model; to share the worlds between models, see `evaluate_in`.
@@ -90,8 +90,8 @@ def evaluate(
         nodes: rows or mask of the people to evaluate; the test nodes if not given.
         draws: worlds for each intervention that leaves a choice.
         seed: of these draws, of the bootstrap and of who is asked about alone.
-        released_share: how much of a feature's change the softened worlds keep; a dataset
-            declares its own.
+        released_share: how much of a feature's change the softened worlds keep; as the authors'
+            files do if not given.
         level: of the intervals.
 
     Intervals are over people, in communities of the factual graph. Where few people flip, the

@@ -47,7 +47,8 @@ class Worlds:
             there is none, `causal_model` is None and `why_none` says why.
         draws: draws of each intervention that has a choice: rate 0.5 and random.
         seed: of the draws, and of the causal model's noise.
-        released_share: how much of a feature's change the softened worlds keep.
+        released_share: how much of a feature's change the softened worlds keep; as the authors'
+            files do if not given.
     """
 
     def __init__(
@@ -57,18 +58,18 @@ class Worlds:
         *,
         draws: int = 3,
         seed: int = 0,
-        released_share: float = 0.1,
+        released_share: float | None = None,
     ) -> None:
         if draws < 1:
             raise ParameterError(
                 "draws", got=draws, allowed="at least 1", next_step="use 3 for a report"
             )
-        if not 0 <= released_share <= 1:
+        if released_share is not None and not 0 <= released_share <= 1:
             raise ParameterError(
                 "released_share",
                 got=released_share,
                 allowed="0 to 1",
-                next_step="use the dataset's released_share",
+                next_step="leave it out to do as the authors' files do",
             )
         self.graph = graph
         self.draws = draws

@@ -1,38 +1,32 @@
 """Causal models: what a graph would be, had its sensitive attribute been another."""
 
-from fairgear.causal.base import CausalModel
+from fairgear.causal.base import CAUSAL_MODELS, CausalModel
+from fairgear.causal.diagnostics import Diagnostics, Effect, edge_changes
+from fairgear.causal.for_graph import for_graph
 from fairgear.causal.interventions import RATES, at_random, at_rate, flipped, released_world
+from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.synthetic import (
     SyntheticCausalModel,
     SyntheticMechanism,
     SyntheticSettings,
     sample,
 )
-from fairgear.errors import GraphError
-from fairgear.graph import SensitiveGraph
 
 __all__ = [
+    "CAUSAL_MODELS",
     "RATES",
     "CausalModel",
+    "Diagnostics",
+    "Effect",
+    "SimilarityCausalModel",
     "SyntheticCausalModel",
     "SyntheticMechanism",
     "SyntheticSettings",
     "at_random",
     "at_rate",
+    "edge_changes",
     "flipped",
     "for_graph",
     "released_world",
     "sample",
 ]
-
-
-def for_graph(graph: SensitiveGraph) -> CausalModel:
-    """The causal model of `graph`: exact, from the equations that the graph carries."""
-    if isinstance(graph.mechanism, SyntheticMechanism):
-        return SyntheticCausalModel(graph)
-    raise GraphError(
-        f"a causal model for {graph.name!r}",
-        got="a graph that carries no structural equations",
-        allowed="a graph sampled from the synthetic model",
-        next_step="load one with fairgear.datasets.load('synthetic')",
-    )

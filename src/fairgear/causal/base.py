@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
-from fairgear.errors import GraphError
+from fairgear.causal.diagnostics import Diagnostics, diagnose
+from fairgear.errors import FileError, GraphError, NotFittedError
 from fairgear.graph import SensitiveGraph
+from fairgear.registry import Registry
+from fairgear.tensor_files import read_tensors, write_tensors
 
 
 class CausalModel(ABC):
@@ -18,11 +22,24 @@ class CausalModel(ABC):
     Two laws bind every model. Identity: `counterfactual(graph, graph.sens)` is the graph itself,
     exactly. Shared noise: one noise draw a node and a pair, a function of the seed and the node
     ids, serves every world, so that two worlds differ only by what the attribute changed.
+    `docs/causal-models.md` says how to write one's own.
     """
 
     name: ClassVar[str]
     exact: ClassVar[bool] = False
     """Whether its equations are those that made the graph, rather than a model of them."""
+
+    _fitted: SensitiveGraph | None = None
+
+    def fit(self, graph: SensitiveGraph) -> Self:
+        """Learn from the factual graph, without its labels and masks."""
+        self._fit(graph)
+        self._fitted = graph
+        return self
+
+    @abstractmethod
+    def _fit(self, graph: SensitiveGraph) -> None:
+        """What `fit` does; models with nothing to learn check that they can answer for `graph`."""
 
     @abstractmethod
     def counterfactual(
@@ -35,6 +52,63 @@ class CausalModel(ABC):
             sens: the new values (n,), or one value for everyone.
             seed: the noise of models that have any.
         """
+
+    def diagnostics(self, graph: SensitiveGraph | None = None, *, seed: int = 0) -> Diagnostics:
+        """What the model does to a graph when everyone, nobody or half of the people are set to 1.
+
+        Args:
+            graph: the factual graph; that of `fit` if not given.
+            seed: of the half, and of the model's noise.
+        """
+        graph = self._fitted if graph is None else graph
+        if graph is None:
+            raise NotFittedError(
+                f"diagnostics of a causal model {self.name!r}",
+                got="no graph",
+                allowed="a graph, for models that were loaded from a file",
+                next_step="pass the graph",
+            )
+        return diagnose(self, graph, quality=self._quality(), notes=self._notes(), seed=seed)
+
+    def _quality(self) -> dict[str, Any]:
+        """How well the model describes the graph, where that was measured; JSON-ready."""
+        return {}
+
+    def _notes(self) -> tuple[str, ...]:
+        """Plain sentences that every result of this model must be read with."""
+        return ()
+
+    def save(self, path: Path | str) -> None:
+        """Write what was learned to one safetensors file."""
+        tensors, facts = self._state()
+        write_tensors(Path(path), tensors, {"causal_model": self.name, "state": facts})
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """A fitted model from the file that `save` wrote; called on `CausalModel`, of any kind."""
+        tensors, facts = read_tensors(Path(path))
+        kind = CAUSAL_MODELS[str(facts.get("causal_model"))]
+        if not issubclass(kind, cls):
+            raise FileError(
+                f"causal model {path}",
+                got=f"a model of the kind {kind.name!r}",
+                allowed=repr(cls.name),
+                next_step="load it with fairgear.causal.CausalModel.load",
+            )
+        model = kind()
+        model._restore(tensors, dict(facts["state"]))
+        return model
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """What was learned: tensors and JSON-ready facts. Nothing, unless overridden."""
+        return {}, {}
+
+    def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        """Put back what `_state` gave."""
+        return None
+
+
+CAUSAL_MODELS: Registry[type[CausalModel]] = Registry("causal model")
 
 
 def as_assignment(graph: SensitiveGraph, sens: Tensor | int) -> Tensor:
@@ -49,4 +123,4 @@ def as_assignment(graph: SensitiveGraph, sens: Tensor | int) -> Tensor:
             allowed=f"{n} values, each 0 or 1, or one value for everyone",
             next_step="pass one value a node",
         )
-    return sens.to(graph.sens.dtype)
+    return sens.to(graph.sens)

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.causal.base import CausalModel, as_assignment
+from fairgear.causal.base import CAUSAL_MODELS, CausalModel, as_assignment
 from fairgear.causal.similar_pairs import cosine_pairs
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, undirected_edges
@@ -113,7 +113,11 @@ class SyntheticCausalModel(CausalModel):
     name = "synthetic"
     exact = True
 
-    def __init__(self, graph: SensitiveGraph) -> None:
+    _mechanism: SyntheticMechanism
+    _pairs: _Pairs
+    _latent: Tensor
+
+    def _fit(self, graph: SensitiveGraph) -> None:
         if not isinstance(graph.mechanism, SyntheticMechanism) or graph.latent is None:
             raise GraphError(
                 "a graph for the synthetic causal model",
@@ -121,7 +125,7 @@ class SyntheticCausalModel(CausalModel):
                 allowed="a graph sampled from the synthetic model",
                 next_step="load it with fairgear.datasets.load('synthetic')",
             )
-        self._mechanism: SyntheticMechanism = graph.mechanism
+        self._mechanism = graph.mechanism
         self._pairs = _Pairs(graph.latent, graph.mechanism.settings)
         self._latent = graph.latent
         self._check_untouched(graph)
@@ -134,6 +138,9 @@ class SyntheticCausalModel(CausalModel):
         The model is deterministic given its exogenous variables, so `seed` changes nothing.
         A label that was edited or hidden in `graph` stays so unless the attribute moves it.
         """
+        if not hasattr(self, "_latent"):
+            # Loaded from a file: all that the model needs, the graph carries.
+            self._fit(graph)
         self._check_same_nodes(graph)
         sens = as_assignment(graph, sens)
         edge_index = self._pairs.edges(sens)
@@ -194,3 +201,6 @@ class _Pairs:
         same = sens[pairs[0]] == sens[pairs[1]]
         reached = cosines + self._settings.a * same >= self._settings.threshold
         return undirected_edges(pairs[:, reached], len(sens))
+
+
+CAUSAL_MODELS.add("synthetic", SyntheticCausalModel)

@@ -26,7 +26,7 @@ def nearest_pairs(table: Floats, threshold: float, neighbors: int) -> Integers:
         for start in range(0, n, _CHUNK):
             rows = np.arange(start, min(start + _CHUNK, n))
             _, found = tree.query(table[rows], k=list(range(1, count + 1)), workers=-1)
-            parts.append(_joined(table, rows, found.astype(np.int64), threshold, neighbors))
+            parts.append(_joined(table, rows, np.asarray(found, np.int64), threshold, neighbors))
             shown.advance(len(rows))
     return np.concatenate(parts, axis=1)
 

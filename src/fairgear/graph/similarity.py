@@ -132,10 +132,10 @@ class SimilarityEdges:
         distances = np.empty(n)
         # Whoever is near to a moved row may have a new nearest row, or may have lost it.
         lost = np.flatnonzero(moved[self.nearest] | moved)
-        for row in rows:
+        for row in rows.tolist():
             squared_distances(columns, row, distances)
             np.minimum(closest, distances, out=closest)
-        for row in lost:
+        for row in lost.tolist():
             squared_distances(columns, row, distances)
             closest[row] = distances.min()
         touched = np.flatnonzero(moved | (closest != self.closest))

@@ -18,7 +18,7 @@ from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.config import Config
 from fairgear.registry import Registry
-from fairgear.training.checkpoints import read_tensors, write_tensors
+from fairgear.tensor_files import read_tensors, write_tensors
 
 Scores = NDArray[np.float64]
 Labels = NDArray[np.int64]

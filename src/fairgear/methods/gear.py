@@ -26,8 +26,9 @@ from fairgear.methods.generators import Ego, FlipOnly, Generator, VaeGenerator
 from fairgear.methods.inputs import FeatureScaler
 from fairgear.methods.thresholds import most_accurate
 from fairgear.nn import GraphVAE
+from fairgear.tensor_files import damaged
 from fairgear.training import Checkpoint, History, seeded, train
-from fairgear.training.checkpoints import damaged, load_module, module_tensors
+from fairgear.training.checkpoints import load_module, module_tensors
 from fairgear.version import installed_version
 
 # Egos a forward pass when scoring: bounds memory whatever the size of the graph.

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from fairgear.errors import FileError
-from fairgear.files import replacing
+from fairgear.tensor_files import read_tensors, take, write_tensors
 
 # Often enough that a crash costs little, seldom enough that writing takes a twentieth at most.
 _SECONDS_BETWEEN = 1.0
@@ -58,33 +54,6 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-    """Write tensors and JSON facts to one safetensors file, in one step."""
-    ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    with replacing(path) as temporary:
-        save_file(ready, temporary, metadata={"fairgear": json.dumps(facts)})
-
-
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `write_tensors` wrote; a pickle or a damaged file is refused."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            facts = dict(json.loads((file.metadata() or {})["fairgear"]))
-            return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118
-    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
-        raise damaged(path) from error
-
-
-def damaged(path: Path) -> FileError:
-    """The error for a file that cannot be what it should be."""
-    return FileError(
-        f"cannot read {path}",
-        got="a file that is missing, damaged, or no safetensors file of fairgear",
-        allowed="a file that fairgear wrote",
-        next_step="remove it and train again, or take it from where it was whole",
-    )
-
-
 def module_tensors(prefix: str, module: nn.Module) -> dict[str, Tensor]:
     """The weights of a module under a prefix."""
     return {f"{prefix}.{name}": value for name, value in module.state_dict().items()}
@@ -96,19 +65,6 @@ def load_module(path: Path, prefix: str, module: nn.Module, tensors: dict[str, T
     module.load_state_dict(
         {name: take(path, tensors, f"{prefix}.{name}", value.shape) for name, value in own.items()}
     )
-
-
-def take(path: Path, tensors: dict[str, Tensor], name: str, shape: torch.Size) -> Tensor:
-    """One tensor of a file, if it is there and of that shape."""
-    found = tensors.get(name)
-    if found is None or found.shape != shape:
-        raise FileError(
-            f"weights {name} in {path}",
-            got="none" if found is None else f"shape {tuple(found.shape)}",
-            allowed=f"shape {tuple(shape)}",
-            next_step="use the settings that they were trained with, or remove the file",
-        )
-    return found
 
 
 def optimizer_tensors(prefix: str, optimizer: Optimizer) -> dict[str, Tensor]:

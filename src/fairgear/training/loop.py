@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from fairgear.progress import bar
+from fairgear.tensor_files import damaged, take
 from fairgear.training import checkpoints
 from fairgear.training.checkpoints import Checkpoint
 from fairgear.training.seeding import seeded
@@ -166,9 +167,9 @@ class _Run:
             self.next_step = self.saved_step = int(facts["next_step"])
             self.history = History(**facts["history"])
         except (KeyError, TypeError, ValueError) as error:
-            raise checkpoints.damaged(checkpoint.path) from error
+            raise damaged(checkpoint.path) from error
         if self.history.best_step >= 0:
             self.best = {
-                name: checkpoints.take(checkpoint.path, tensors, f"best.{name}", value.shape)
+                name: take(checkpoint.path, tensors, f"best.{name}", value.shape)
                 for name, value in self._weights().items()
             }

@@ -1,0 +1,177 @@
+"""Diagnostics: what a causal model does to a graph under the whole-graph interventions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from fairgear.files import json_ready
+from fairgear.graph import SensitiveGraph, degrees
+
+if TYPE_CHECKING:
+    from fairgear.causal.base import CausalModel
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of one world's graph."""
+
+    edges: int
+    degree_mean: float
+    degree_quantiles: tuple[float, ...]
+    """The lowest degree, its quartiles, 95 % and the highest."""
+    isolated: int
+    label_homophily: float
+    """Share of edges between people of known labels that join the same label; NaN where none."""
+    sens_homophily: float
+    """Share of edges that join people of the same group; NaN without edges."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one intervention changes.
+
+    Attributes:
+        intervention: "all 0", "all 1" or "half".
+        people_set: share of people whose sensitive value changes.
+        people_moved: share of people whose other features change.
+        feature_change: mean absolute change of those features among the people set, in standard
+            deviations of each column.
+        edges_added, edges_removed: against the factual graph.
+        labels_changed: known labels that change.
+        before, after: the two graphs.
+    """
+
+    intervention: str
+    people_set: float
+    people_moved: float
+    feature_change: float
+    edges_added: int
+    edges_removed: int
+    labels_changed: int
+    before: Shape
+    after: Shape
+
+    @property
+    def added_share(self) -> float:
+        """Edges added, as a share of the factual ones."""
+        return self.edges_added / self.before.edges if self.before.edges else math.nan
+
+    @property
+    def removed_share(self) -> float:
+        """Edges removed, as a share of the factual ones."""
+        return self.edges_removed / self.before.edges if self.before.edges else math.nan
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """A causal model's account of itself.
+
+    Attributes:
+        model: its name.
+        exact: whether its equations are those that made the graph.
+        effects: one for each whole-graph intervention.
+        quality: how well a fitted model describes the graph; empty where nothing is fitted.
+        notes: sentences that every result of the model must be read with.
+    """
+
+    model: str
+    exact: bool
+    effects: tuple[Effect, ...]
+    quality: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; None where undefined."""
+        ready: dict[str, Any] = json_ready(asdict(self))
+        return ready
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row an intervention."""
+        rows = []
+        for effect in self.effects:
+            row = {k: v for k, v in asdict(effect).items() if k not in ("before", "after")}
+            row |= {"added_share": effect.added_share, "removed_share": effect.removed_share}
+            for when, shape in (("before", effect.before), ("after", effect.after)):
+                row |= {f"{key}_{when}": value for key, value in asdict(shape).items()}
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+
+def diagnose(
+    model: CausalModel,
+    graph: SensitiveGraph,
+    *,
+    quality: Mapping[str, Any],
+    notes: tuple[str, ...],
+    seed: int = 0,
+) -> Diagnostics:
+    """Ask `model` for the world of zeros, of ones, and one in which half of the people are 1."""
+    from fairgear.causal.interventions import at_rate
+
+    before = shape(graph)
+    effects = []
+    for name, rate in (("all 0", 0.0), ("all 1", 1.0), ("half", 0.5)):
+        sens = at_rate(graph, rate, seed=seed)
+        effects.append(_effect(name, graph, model.counterfactual(graph, sens, seed=seed), before))
+    return Diagnostics(model.name, model.exact, tuple(effects), dict(quality), notes)
+
+
+def edge_changes(before: SensitiveGraph, after: SensitiveGraph) -> tuple[Tensor, Tensor]:
+    """Undirected edges added and removed, each (2, m) with the smaller row first."""
+    n = len(before.x)
+    old, new = (_pairs(graph, n) for graph in (before, after))
+    added, removed = new[~torch.isin(new, old)], old[~torch.isin(old, new)]
+    return torch.stack([added // n, added % n]), torch.stack([removed // n, removed % n])
+
+
+def shape(graph: SensitiveGraph) -> Shape:
+    """Degrees and homophily of a graph."""
+    degree = degrees(graph.edge_index, len(graph.x)).double()
+    quantiles = torch.quantile(degree, torch.tensor([0, 0.25, 0.5, 0.75, 0.95, 1.0]).to(degree))
+    source, target = graph.edge_index
+    known = (graph.y[source] >= 0) & (graph.y[target] >= 0)
+    return Shape(
+        edges=graph.num_undirected_edges,
+        degree_mean=float(degree.mean()),
+        degree_quantiles=tuple(quantiles.tolist()),
+        isolated=int((degree == 0).sum()),
+        label_homophily=_share((graph.y[source] == graph.y[target])[known]),
+        sens_homophily=_share(graph.sens[source] == graph.sens[target]),
+    )
+
+
+def _effect(name: str, graph: SensitiveGraph, world: SensitiveGraph, before: Shape) -> Effect:
+    added, removed = edge_changes(graph, world)
+    columns = [k for k in range(graph.x.shape[1]) if k != graph.sens_column]
+    change = (world.x[:, columns].double() - graph.x[:, columns].double()).abs()
+    spread = graph.x[:, columns].double().std(dim=0)
+    scaled = change / torch.where(spread > 0, spread, 1.0)
+    moved, set_to = (change > 0).any(dim=1), world.sens != graph.sens
+    return Effect(
+        intervention=name,
+        people_set=_share(set_to),
+        people_moved=_share(moved),
+        feature_change=float(scaled[set_to].mean()) if bool(set_to.any()) and columns else 0.0,
+        edges_added=added.shape[1],
+        edges_removed=removed.shape[1],
+        labels_changed=int(((world.y != graph.y) & (graph.y >= 0)).sum()),
+        before=before,
+        after=shape(world),
+    )
+
+
+def _pairs(graph: SensitiveGraph, n: int) -> Tensor:
+    source, target = graph.edge_index
+    keys: Tensor = (source * n + target)[source < target]
+    return keys
+
+
+def _share(which: Tensor) -> float:
+    return float(which.double().mean()) if len(which) else math.nan

@@ -1,0 +1,158 @@
+"""How features follow the sensitive attribute: a shift of means, or a map of quantiles.
+
+Both are fitted on all people without labels, act on each person's own row alone, and leave the
+row of anyone whose attribute stays untouched, bit for bit.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairgear.causal.noise import node_uniform
+from fairgear.errors import GraphError
+from fairgear.registry import Registry
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class FeatureModel(ABC):
+    """What a person's row of the table would be, had their attribute been another."""
+
+    name: ClassVar[str]
+
+    def fit(self, table: Floats, sens: Integers, node_id: Integers, skip: int | None) -> Self:
+        """Learn from a table (n, d); `skip` is the column that holds `sens`, if any."""
+        for group in (0, 1):
+            if not (sens == group).any():
+                raise GraphError(
+                    "a graph to fit a causal model on",
+                    got=f"nobody in group {group}",
+                    allowed="people of both groups",
+                    next_step="fit on the factual graph",
+                )
+        # In the order of the ids, so that sums do not depend on the order of the rows.
+        order = np.argsort(node_id, kind="stable")
+        self._skip = skip
+        self._learn(table[order], sens[order])
+        return self
+
+    def moved(
+        self, table: Floats, before: Integers, after: Integers, node_id: Tensor, *, seed: int
+    ) -> Floats:
+        """The table, had the attribute been `after` instead of `before`."""
+        result = table.copy()
+        rows = np.flatnonzero(before != after)
+        result[rows] = self._rows(table, rows, after, node_id, seed)
+        if self._skip is not None:
+            result[rows, self._skip] = after[rows]
+        return result
+
+    @abstractmethod
+    def _learn(self, table: Floats, sens: Integers) -> None: ...
+
+    @abstractmethod
+    def _rows(
+        self, table: Floats, rows: Integers, after: Integers, node_id: Tensor, seed: int
+    ) -> Floats:
+        """The new values of `rows`, all of which change to `after`."""
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """What was learned."""
+        tensors = {key: torch.from_numpy(value) for key, value in self._arrays().items()}
+        return tensors, {"features": self.name, "skip": self._skip}
+
+    @abstractmethod
+    def _arrays(self) -> dict[str, Floats]: ...
+
+    @abstractmethod
+    def _put(self, arrays: dict[str, Floats]) -> None: ...
+
+    @staticmethod
+    def from_state(tensors: dict[str, Tensor], facts: dict[str, Any]) -> FeatureModel:
+        """The model that `state` described."""
+        model = FEATURE_MODELS[str(facts["features"])]()
+        model._skip = facts["skip"]
+        model._put({key: np.asarray(value.numpy()) for key, value in tensors.items()})
+        return model
+
+
+class FeatureShift(FeatureModel):
+    """x + (s' − s)·(E[X | s = 1] − E[X | s = 0]), as in the paper."""
+
+    name = "shift"
+    shift: Floats
+    """(d,), 0 in the sensitive column."""
+
+    def _learn(self, table: Floats, sens: Integers) -> None:
+        shift = table[sens == 1].mean(axis=0) - table[sens == 0].mean(axis=0)
+        if self._skip is not None:
+            shift[self._skip] = 0.0
+        # Rounded to the last place that the largest value of its column holds. Sums of whole
+        # numbers and the shift are then exact, so that two people who are shifted alike keep
+        # their distance exactly, and no tie of the similarity rule is broken by rounding.
+        largest = np.abs(table).max(axis=0) + np.abs(shift)
+        unit = np.ldexp(1.0, np.frexp(largest)[1] - 52)
+        self.shift = np.round(shift / unit) * unit
+
+    def _rows(
+        self, table: Floats, rows: Integers, after: Integers, node_id: Tensor, seed: int
+    ) -> Floats:
+        return table[rows] + np.where(after[rows] == 1, 1.0, -1.0)[:, None] * self.shift
+
+    def _arrays(self) -> dict[str, Floats]:
+        return {"shift": self.shift}
+
+    def _put(self, arrays: dict[str, Floats]) -> None:
+        self.shift = arrays["shift"]
+
+
+class FeatureQuantiles(FeatureModel):
+    """Each value keeps its rank within the group and takes the other group's value of that rank.
+
+    A value that several people share covers a range of ranks; where in it a person stands is
+    drawn by their id, so that a column of zeros and ones stays one, with the other group's share
+    of ones. Columns are mapped one by one: indicators of one category may lose their sum of one.
+    """
+
+    name = "quantile"
+
+    def _learn(self, table: Floats, sens: Integers) -> None:
+        self._sorted = [np.sort(table[sens == group], axis=0) for group in (0, 1)]
+
+    def _rows(
+        self, table: Floats, rows: Integers, after: Integers, node_id: Tensor, seed: int
+    ) -> Floats:
+        result = table[rows]
+        for column in range(table.shape[1]):
+            if column == self._skip:
+                continue
+            place = node_uniform(node_id[rows], seed, f"quantile{column}").numpy()
+            for group in (0, 1):
+                mine = after[rows] == group
+                source = self._sorted[1 - group][:, column]
+                target = self._sorted[group][:, column]
+                values = result[mine, column]
+                low = np.searchsorted(source, values, side="left")
+                high = np.searchsorted(source, values, side="right")
+                rank = (low + place[mine] * (high - low)) / len(source)
+                at = np.minimum((rank * len(target)).astype(np.int64), len(target) - 1)
+                result[mine, column] = target[at]
+        return result
+
+    def _arrays(self) -> dict[str, Floats]:
+        return {"group 0": self._sorted[0], "group 1": self._sorted[1]}
+
+    def _put(self, arrays: dict[str, Floats]) -> None:
+        self._sorted = [arrays["group 0"], arrays["group 1"]]
+
+
+FEATURE_MODELS: Registry[type[FeatureModel]] = Registry("feature model")
+FEATURE_MODELS.add("shift", FeatureShift)
+FEATURE_MODELS.add("quantile", FeatureQuantiles)

@@ -1,0 +1,160 @@
+"""The causal model of graphs built from a table: the rule that made the edges, run again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairgear.causal.base import CAUSAL_MODELS, CausalModel, as_assignment
+from fairgear.causal.features import FEATURE_MODELS, FeatureModel, Floats, Integers
+from fairgear.errors import GraphError, NotFittedError
+from fairgear.graph import SensitiveGraph, SimilarityMechanism
+from fairgear.graph.similarity import SimilarityEdges
+
+
+class SimilarityCausalModel(CausalModel):
+    """Counterfactuals of a graph built from a table.
+
+    The raw features move with the attribute (`features`), the attribute is set, and the rule
+    that built the edges is run again on the new table. The scaling to [−1, 1] stays the factual
+    one. Labels stay: nothing is known of how they come about. A world is a function of the
+    factual table and the new attribute alone, so that a counterfactual of a counterfactual leads
+    back.
+
+    The edges are exact: their rule is known. The features are a model.
+
+    Args:
+        features: "shift" (difference of the groups' means) or "quantile".
+    """
+
+    name = "similarity"
+
+    def __init__(self, features: str = "shift") -> None:
+        self.features = features
+        self._feature_model: FeatureModel | None = None
+        self._factual: _Factual | None = None
+        FEATURE_MODELS[features]
+
+    def _fit(self, graph: SensitiveGraph) -> None:
+        factual = _Factual.of(graph)
+        self._feature_model = FEATURE_MODELS[self.features]().fit(
+            factual.table, factual.sens, factual.node_id.numpy(), graph.sens_column
+        )
+        self._factual = factual
+
+    def counterfactual(
+        self, graph: SensitiveGraph, sens: Tensor | int, *, seed: int = 0
+    ) -> SensitiveGraph:
+        """Raw features moved, the rule run again; `seed` counts for the quantile map only."""
+        if self._feature_model is None:
+            raise NotFittedError(
+                "a similarity model that was never fitted",
+                got="a call that needs a fitted model",
+                allowed="calls after fit",
+                next_step="call fit(graph) first, or use fairgear.causal.for_graph",
+            )
+        factual = self._of(graph)
+        sens = as_assignment(graph, sens)
+        after = sens.cpu().numpy()
+        table = self._feature_model.moved(
+            factual.table, factual.sens, after, factual.node_id, seed=seed
+        )
+        rows = np.flatnonzero(factual.sens != after)
+        x = factual.x.clone()
+        x[rows] = factual.mechanism.scale(torch.from_numpy(table[rows]))
+        device = graph.x.device
+        return graph.replace(
+            x=x.to(device), edge_index=factual.edges(table, rows).to(device), sens=sens
+        )
+
+    def _of(self, graph: SensitiveGraph) -> _Factual:
+        """What is known of the factual graph; kept between calls, made anew for another."""
+        if self._factual is None or not self._factual.belongs_to(graph):
+            self._factual = _Factual.of(graph)
+        return self._factual
+
+    def _notes(self) -> tuple[str, ...]:
+        how = {
+            "shift": "by the difference of the groups' means",
+            "quantile": "by a map of quantiles between the groups",
+        }[self.features]
+        return (
+            f"Features are moved {how}, a model; edges follow by the rule that built the graph.",
+        )
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        return ({}, {}) if self._feature_model is None else self._feature_model.state()
+
+    def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        self._feature_model = FeatureModel.from_state(tensors, facts)
+        self.features = self._feature_model.name
+
+
+@dataclass(frozen=True, eq=False)
+class _Factual:
+    """The factual table, in the order of its graph, and the edges that the rule gives it."""
+
+    mechanism: SimilarityMechanism
+    raw: Tensor
+    node_id: Tensor
+    x: Tensor
+    table: Floats
+    sens: Integers
+    order: Integers
+    """Rows by node id: in the mode of nearest neighbours the rule depends on the rows' order."""
+    built: SimilarityEdges
+
+    @classmethod
+    def of(cls, graph: SensitiveGraph) -> _Factual:
+        mechanism, raw = graph.mechanism, graph.raw
+        if not isinstance(mechanism, SimilarityMechanism) or raw is None:
+            raise GraphError(
+                "a graph for the similarity model",
+                got="a graph that does not carry the table it was built from",
+                allowed="a graph that fairgear built from a table",
+                next_step="build it with fairgear.graph.similarity_graph, or use the fitted model",
+            )
+        raw, node_id, x = raw.cpu(), graph.node_id.cpu(), graph.x.cpu()
+        order = node_id.argsort().numpy()
+        table = np.ascontiguousarray(raw.numpy())
+        built = mechanism.rule.build(table[order])
+        same_x = torch.equal(mechanism.scale(raw), x)
+        factual = cls(mechanism, raw, node_id, x, table, graph.sens.cpu().numpy(), order, built)
+        if not same_x or not torch.equal(
+            factual._in_graph_order(built.edge_index), graph.edge_index.cpu()
+        ):
+            raise GraphError(
+                "a graph for the similarity model",
+                got=f"{'edges' if same_x else 'features'} that differ from those of its table",
+                allowed="the factual graph as it was built from its table",
+                next_step="scale features inside the model, or drop the mechanism "
+                "(graph.replace(mechanism=None, raw=None)) and fit a causal model",
+            )
+        return factual
+
+    def belongs_to(self, graph: SensitiveGraph) -> bool:
+        """Whether `graph` is the factual one or a world of it."""
+        if graph.mechanism is not self.mechanism or graph.raw is None:
+            return False
+        same = graph.raw is self.raw or torch.equal(graph.raw.cpu(), self.raw)
+        return same and torch.equal(graph.node_id.cpu(), self.node_id)
+
+    def edges(self, table: Floats, rows: Integers) -> Tensor:
+        """The edges of a table that differs in `rows` only."""
+        place = np.empty_like(self.order)
+        place[self.order] = np.arange(len(place))
+        return self._in_graph_order(self.built.after(table[self.order], place[rows]))
+
+    def _in_graph_order(self, edge_index: Tensor) -> Tensor:
+        n = len(self.order)
+        if np.array_equal(self.order, np.arange(n)):
+            return edge_index
+        moved = torch.from_numpy(self.order)[edge_index]
+        return moved[:, (moved[0] * n + moved[1]).argsort()]
+
+
+CAUSAL_MODELS.add("similarity", SimilarityCausalModel)
