@@ -1,8 +1,13 @@
-"""The installed version, read when it is asked for."""
+"""The version that is installed."""
 
-from importlib.metadata import version
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
 
 
 def installed_version() -> str:
-    """The version of fairgear that is installed."""
-    return version("fairgear")
+    """The version from the package's metadata; "unknown" for a source tree on the path alone."""
+    try:
+        return version("fairgear")
+    except PackageNotFoundError:
+        return "unknown"

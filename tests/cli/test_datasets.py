@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import subprocess
 import sys
 import time
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from fairgear.cli import main
+from fairgear.datasets import GraphStatistics
 
 
 def test_stats_as_json_is_all_that_is_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,7 +29,72 @@ def test_list_and_stats_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "synthetic" in out
     assert "4,170" in out
     assert main(["datasets", "list", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["datasets"][0]["name"] == "synthetic"
+    listed = json.loads(capsys.readouterr().out)["datasets"]
+    assert [entry["name"] for entry in listed] == ["synthetic", "bail", "credit", "german", "nba"]
+    assert listed[0]["files"] == []
+    assert {"source", "licence", "problems"} <= listed[1].keys()
+    assert listed[1]["files"][0]["path"] == "bail/bail.csv"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FAIRGEAR_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def published(cache: Path) -> Path:
+    """The folder with the published files, where the tests may have it."""
+    folder = os.environ.get("FAIRGEAR_DATA")
+    if not folder or not Path(folder, "nba", "nba.csv").exists():
+        pytest.skip("FAIRGEAR_DATA names no folder with the published files")
+    return Path(folder)
+
+
+def test_stats_of_a_published_graph(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["datasets", "stats", "german", "--json"]) == 0
+    captured = capsys.readouterr()
+    counted = json.loads(captured.out)
+    assert captured.err == ""
+    assert (counted["nodes"], counted["edges"]) == (1000, 21_742)
+    assert counted["intra_group_edges"] + counted["inter_group_edges"] == counted["edges"]
+    assert list(counted) == [field.name for field in fields(GraphStatistics)]
+
+
+def test_fetch_says_where_the_files_are(
+    published: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["datasets", "fetch", "nba", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["files"]
+    assert [file["path"] for file in found] == ["nba/nba.csv", "nba/nba_relationship.txt"]
+    for file in found:
+        assert file["dataset"] == "nba"
+        content = Path(file["location"]).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == file["sha256"]
+    assert main(["datasets", "fetch"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("agrees") == 6
+    assert "synthetic" in out
+
+
+@pytest.mark.parametrize(
+    ("names", "named"),
+    [(["nba", "nosuch"], "'nosuch'; allowed: synthetic"), (["nba"], "FAIRGEAR_DATA")],
+)
+def test_fetch_of_what_is_not_there(
+    names: list[str],
+    named: str,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("FAIRGEAR_DATA", str(cache / "nowhere"))
+    assert main(["datasets", "fetch", *names]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert named in captured.err
+    assert not cache.exists()
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,24 @@
-"""`fairgear datasets`: what there is and its statistics."""
+"""`fairgear datasets`: what there is, its statistics, its files."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from cyclopts import App
 
 from fairgear.cli.output import Json, print_json, print_table
 
+if TYPE_CHECKING:
+    from fairgear.datasets import Dataset
+
 datasets_app = App(
     name="datasets",
-    help="What datasets there are, and their statistics.",
-    help_epilogue="Examples: fairgear datasets list   ·   fairgear datasets stats synthetic --json",
+    help="What datasets there are, their statistics and their files.",
+    help_epilogue=(
+        "Examples: fairgear datasets list   ·   fairgear datasets stats bail --json   ·   "
+        "fairgear datasets fetch bail credit"
+    ),
     help_format="plaintext",
 )
 
@@ -29,11 +36,19 @@ def list_datasets(*, json: Json = False) -> None:
 
     entries = [entry for _, entry in DATASETS.items()]
     if json:
-        fields = ("name", "summary", "sensitive", "label", "source")
-        print_json({"datasets": [{key: getattr(e, key) for key in fields} for e in entries]})
+        fields = ("name", "summary", "sensitive", "label", "source", "licence", "problems")
+        print_json(
+            {
+                "datasets": [
+                    {key: getattr(e, key) for key in fields}
+                    | {"files": [asdict(file) for file in e.files]}
+                    for e in entries
+                ]
+            }
+        )
         return
-    rows = [(e.name, e.sensitive, e.label, e.summary) for e in entries]
-    print_table("Datasets", ("name", "sensitive", "label", "what it is"), rows)
+    rows = [(e.name, e.sensitive, e.label, _download_size(e), e.summary) for e in entries]
+    print_table("Datasets", ("name", "sensitive", "label", "download", "what it is"), rows)
 
 
 @datasets_app.command(name="stats")
@@ -76,3 +91,44 @@ def stats(
         for k, v in counted.items()
     ]
     print_table(f"Statistics of {dataset}", ("statistic", "value"), rows)
+
+
+@datasets_app.command(
+    name="fetch",
+    help_epilogue=(
+        "Examples: fairgear datasets fetch   ·   fairgear datasets fetch bail credit   ·   "
+        "FAIRGEAR_DATA=~/data fairgear datasets fetch --json"
+    ),
+)
+def fetch_files(*datasets: str, json: Json = False) -> None:
+    """Have the files of datasets at hand, each checked against its SHA-256.
+
+    A file is taken from the folder $FAIRGEAR_DATA, else from the cache
+    ($FAIRGEAR_CACHE or ~/.cache/fairgear), else it is downloaded there.
+
+    Parameters
+    ----------
+    datasets
+        Names from `fairgear datasets list`; all of them if none is given.
+    json
+        Print one JSON object instead of a table.
+    """
+    from fairgear.datasets import DATASETS, fetch
+
+    entries = [DATASETS[name] for name in datasets or DATASETS]
+    found = [
+        {"dataset": entry.name, **asdict(file), "location": str(fetch(file).absolute())}
+        for entry in entries
+        for file in entry.files
+    ]
+    if json:
+        print_json({"files": found})
+        return
+    rows = [(f["dataset"], f["location"], f"{f['size']:,} bytes, SHA-256 agrees") for f in found]
+    rows += [(entry.name, "made here", "no files") for entry in entries if not entry.files]
+    print_table("Files", ("dataset", "where", "what"), rows)
+
+
+def _download_size(dataset: Dataset) -> str:
+    size = sum(file.size for file in dataset.files)
+    return f"{size / 1e6:.1f} MB" if size else "none"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fairgear.datasets.download import RemoteFile
 from fairgear.graph import SensitiveGraph
 from fairgear.graph import split as apply_split
 from fairgear.registry import Registry
@@ -24,8 +25,13 @@ class Dataset:
     released_share: float
     """How much of a counterfactual's feature change the authors' evaluation files keep."""
     source: str
+    licence: str
+    """Or the terms, as far as they are known."""
+    problems: tuple[str, ...]
+    """What anyone who reads results on it must know; its page says more."""
     load: Callable[..., SensitiveGraph]
     """Takes the dataset's own options and returns the graph without masks."""
+    files: tuple[RemoteFile, ...] = ()
     sampled: bool = False
     """Whether it is drawn anew for each seed of its own."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairgear.causal import SyntheticSettings, sample
-from fairgear.datasets.base import DATASETS, Dataset
+from fairgear.datasets.base import Dataset
 from fairgear.graph import SensitiveGraph
 
 
@@ -23,17 +23,16 @@ def load_synthetic(
     return sample(settings, seed=seed)
 
 
-DATASETS.add(
-    "synthetic",
-    Dataset(
-        name="synthetic",
-        summary="2,000 people drawn from the paper's causal model, counterfactuals known exactly",
-        sensitive="s",
-        label="y",
-        released_labels=1000,
-        released_share=0.1,
-        source="sampled here, after Ma et al., WSDM 2022, section 4.1",
-        load=load_synthetic,
-        sampled=True,
-    ),
+SYNTHETIC = Dataset(
+    name="synthetic",
+    summary="2,000 people drawn from the paper's causal model, counterfactuals known exactly",
+    sensitive="s",
+    label="y",
+    released_labels=1000,
+    released_share=0.1,
+    source="sampled here, after Ma et al., WSDM 2022, section 4.1",
+    licence="none needed: nobody's data",
+    problems=("people who do not exist: good for checking a method, no evidence about anyone",),
+    load=load_synthetic,
+    sampled=True,
 )

@@ -1,0 +1,181 @@
+"""Files of the datasets: from the user's own folder, from the cache, or from their source.
+
+Whatever the place, a file counts only if its SHA-256 is the one that is written in the code.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+from http.client import HTTPException
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from fairgear.caching import cache_folder, keep
+from fairgear.errors import FileError
+from fairgear.files import replacing
+from fairgear.progress import bar, log
+
+# Seconds that the server may be silent, and that one file may take in all.
+SILENCE = 30.0
+PATIENCE = 600.0
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file that others publish and that must be exactly this one."""
+
+    path: str
+    """Below $FAIRGEAR_DATA and below the cache, such as "bail/bail.csv"."""
+    url: str
+    sha256: str
+    size: int
+    """In bytes."""
+
+
+class _DownloadFailed(Exception):
+    """Why the content could not be had; no OSError, which would read as an unwritable file."""
+
+
+def fetch(file: RemoteFile) -> Path:
+    """Where the verified file lies, after looking in $FAIRGEAR_DATA, the cache and its source."""
+    own = _own_folder()
+    if own is not None and (found := _in_own_folder(own, file)) is not None:
+        return found
+    cached = cache_folder() / "datasets" / file.path
+    if os.path.isfile(cached):
+        if _sha256(cached) == file.sha256:
+            return cached
+        log(f"{cached} is damaged: downloading it again")
+        _drop(cached)
+    try:
+        return _download(file, cached)
+    except _DownloadFailed as reason:
+        looked, place = ("", "FOLDER") if own is None else (f" (it was looked for in {own})", own)
+        by_hand = f"download it by hand to {place}/{file.path}"
+        raise FileError(
+            f"cannot download {file.path}{looked}",
+            got=reason,
+            allowed=f"{file.url} with SHA-256 {file.sha256}",
+            next_step=by_hand if own else f"{by_hand} and set FAIRGEAR_DATA=FOLDER",
+        ) from reason
+
+
+def _own_folder() -> Path | None:
+    named = os.environ.get("FAIRGEAR_DATA")
+    if not named:
+        return None
+    folder = Path(named).expanduser()
+    if not os.path.isdir(folder):
+        raise FileError(
+            "FAIRGEAR_DATA",
+            got=f"{named}, which is no folder",
+            allowed="a folder with files such as bail/bail.csv",
+            next_step="correct it, or unset it to download the files",
+        )
+    return folder
+
+
+def _in_own_folder(folder: Path, file: RemoteFile) -> Path | None:
+    path = folder / file.path
+    if not os.path.exists(path):
+        return None
+    found = _sha256(path)
+    if found != file.sha256:
+        # The user named this folder: another file is not silently taken in its place.
+        raise FileError(
+            f"{path}, in the folder that FAIRGEAR_DATA names",
+            got="a file that cannot be read" if found is None else f"SHA-256 {found}",
+            allowed=f"SHA-256 {file.sha256}",
+            next_step=f"replace it by {file.url}, or unset FAIRGEAR_DATA",
+        )
+    return path
+
+
+def _sha256(path: Path) -> str | None:
+    """None for a file that cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _drop(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        log(f"cannot remove {path}: {error.strerror}")
+
+
+def _download(file: RemoteFile, cached: Path) -> Path:
+    def write(path: Path) -> None:
+        with replacing(path) as temporary:
+            _transfer(file, temporary)
+
+    if keep(cached, write):
+        return cached
+    passing = _passing_folder() / file.path
+    write(passing)
+    return passing
+
+
+@cache
+def _passing_folder() -> Path:
+    """For this process alone, where nothing can be kept; gone at its end."""
+    folder = tempfile.mkdtemp(prefix="fairgear-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _transfer(file: RemoteFile, path: Path) -> None:
+    """Download to `path`; anything but the right content raises `_DownloadFailed`."""
+    digest, received = hashlib.sha256(), 0
+    deadline = time.monotonic() + PATIENCE
+    with (
+        path.open("wb") as target,
+        bar(f"downloading {file.path}", file.size) as shown,
+        closing(_blocks(file.url)) as blocks,
+    ):
+        for block in blocks:
+            received += len(block)
+            if received > file.size:
+                raise _DownloadFailed(f"more than the {file.size:,} bytes that it should have")
+            if time.monotonic() > deadline:
+                raise _DownloadFailed(f"only {received:,} bytes in {PATIENCE:g} s")
+            digest.update(block)
+            target.write(block)
+            shown.advance(len(block))
+    if digest.hexdigest() != file.sha256:
+        raise _DownloadFailed(
+            f"{received:,} of {file.size:,} bytes, with SHA-256 {digest.hexdigest()}"
+        )
+
+
+def _blocks(url: str) -> Generator[bytes, None, None]:
+    """The body of the answer, as it comes; every fault of the network is a `_DownloadFailed`."""
+    request = Request(url, headers={"User-Agent": "fairgear"})
+    try:
+        with urlopen(request, timeout=SILENCE) as answer:
+            # Unlike read, read1 returns what there is: a trickle does not outlast the deadline.
+            while block := answer.read1(_CHUNK):
+                yield block
+    except HTTPError as error:
+        error.close()
+        raise _DownloadFailed(f"HTTP status {error.code} ({error.reason})") from error
+    except URLError as error:
+        raise _DownloadFailed(f"no connection ({error.reason})") from error
+    except TimeoutError as error:
+        raise _DownloadFailed(f"silence for {SILENCE:g} s") from error
+    except (HTTPException, OSError) as error:
+        raise _DownloadFailed(f"a broken connection ({error})") from error

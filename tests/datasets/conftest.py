@@ -1,0 +1,58 @@
+"""The published graphs, loaded once: from the files that FAIRGEAR_DATA names, never the network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairgear.datasets import DATASETS, load_graph
+from fairgear.graph import SensitiveGraph
+
+
+@pytest.fixture(scope="package", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of the tests' own: the user's stays as it is."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRGEAR_CACHE", str(folder))
+        yield folder
+
+
+def load_or_skip(name: str) -> SensitiveGraph:
+    folder = os.environ.get("FAIRGEAR_DATA")
+    if not folder:
+        pytest.skip("FAIRGEAR_DATA names no folder with the published files")
+    missing = [file.path for file in DATASETS[name].files if not Path(folder, file.path).exists()]
+    if missing:
+        pytest.skip(f"FAIRGEAR_DATA={folder} holds no {' and no '.join(missing)}")
+    return load_graph(name)
+
+
+@pytest.fixture(scope="package")
+def bail() -> SensitiveGraph:
+    return load_or_skip("bail")
+
+
+@pytest.fixture(scope="package")
+def credit() -> SensitiveGraph:
+    return load_or_skip("credit")
+
+
+@pytest.fixture(scope="package")
+def german() -> SensitiveGraph:
+    return load_or_skip("german")
+
+
+@pytest.fixture(scope="package")
+def nba() -> SensitiveGraph:
+    return load_or_skip("nba")
+
+
+@pytest.fixture(scope="package", params=["bail", "credit", "german", "nba"])
+def published(request: pytest.FixtureRequest) -> SensitiveGraph:
+    """Each of them in turn."""
+    graph: SensitiveGraph = request.getfixturevalue(request.param)
+    return graph

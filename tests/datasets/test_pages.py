@@ -1,0 +1,58 @@
+"""Each dataset's page says where it is from, and what the command counts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from fairgear.datasets import DATASETS, load_split, statistics
+from fairgear.graph import SensitiveGraph
+
+PAGES = Path(__file__).parents[2] / "docs" / "datasets"
+
+
+def page(name: str) -> str:
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", list(DATASETS))
+def test_a_page_for_each(name: str) -> None:
+    for heading in ("## Source", "## Statistics", "## Known problems", "## Not to be used for"):
+        assert heading in page(name)
+    for file in DATASETS[name].files:
+        assert file.sha256 in page(name)
+        assert file.url in page(name)
+    assert f"({name}.md)" in page("README")
+
+
+def test_the_counts_on_the_page_are_the_graphs(published: SensitiveGraph) -> None:
+    check(published)
+
+
+def test_the_counts_of_the_synthetic_graph() -> None:
+    check(load_split("synthetic", split="sixty-twenty-twenty", seed=0))
+
+
+def check(graph: SensitiveGraph) -> None:
+    counted = asdict(statistics(graph))
+    for key in ("name", "train", "val", "test"):
+        del counted[key]
+    for key, value in counted.items():
+        shown = f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
+        assert f"| {key.replace('_', ' ')} | {shown} |" in page(graph.name)
+
+
+@pytest.mark.parametrize("name", list(DATASETS))
+def test_entries(name: str) -> None:
+    dataset = DATASETS[name]
+    assert dataset.name == name
+    assert dataset.source
+    assert dataset.licence
+    assert dataset.problems
+    for file in dataset.files:
+        assert file.url.startswith("https://")
+        assert file.url.endswith(Path(file.path).name)
+        assert len(file.sha256) == 64
+        assert file.path.startswith(f"{name}/")
