@@ -22,7 +22,7 @@ from fairgear.files import TEMPORARY
 from fairgear.methods import GearConfig
 from fairgear.methods.gear_training import GearTask
 from fairgear.metrics import METRICS
-from fairgear.training.checkpoints import read_tensors, write_tensors
+from fairgear.tensor_files import read_tensors, write_tensors
 
 
 def small(steps: int, generator_steps: int) -> list[str]:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from cyclopts import App
 
+from fairgear.cli.flags import given
 from fairgear.cli.output import Json, print_json
+from fairgear.cli.own_data import NO_DATA, DataFlags
 
 report_app = App(
     name="report",
@@ -57,15 +59,17 @@ def embed(
     graph_seed: int = 0,
     device: str = "auto",
     json: Json = False,
+    data: DataFlags = NO_DATA,
 ) -> None:
-    """Write one row a person: node_id and the representation.
+    """Write one row a person: node_id, node_name where ids are text, and the representation.
 
     Parameters
     ----------
     model
         A saved model, such as RUN/model.
     dataset
-        A name from `fairgear datasets list`.
+        A name from `fairgear datasets list`, or a file of your own as for `fairgear run`; it
+        needs no --label.
     out
         A file ending in .parquet (node_id, z0, z1, …) or .npy (the matrix alone).
     graph_seed
@@ -80,6 +84,9 @@ def embed(
 
     from fairgear.datasets import load_graph
     from fairgear.errors import ParameterError
+    from fairgear.experiments.data_config import DataConfig
+    from fairgear.experiments.own_data import checked_data, is_path, read_own
+    from fairgear.experiments.predictions import who
     from fairgear.files import replacing
     from fairgear.methods import load_model
 
@@ -87,7 +94,13 @@ def embed(
         raise ParameterError(
             "--out", got=str(out), allowed=".parquet or .npy", next_step="change the ending"
         )
-    graph = load_graph(dataset, graph_seed=graph_seed)
+    own = checked_data(
+        dataset, DataConfig.from_dict(given(data)), graph_seed=graph_seed, labelled=False
+    )
+    if is_path(dataset):
+        graph = read_own(dataset, own)
+    else:
+        graph = load_graph(dataset, graph_seed=graph_seed)
     z = load_model(model, device=device).embed(graph)
     with replacing(out) as temporary:
         if out.suffix == ".npy":
@@ -95,8 +108,7 @@ def embed(
                 np.save(file, z)
         else:
             frame = pd.DataFrame(z, columns=[f"z{i}" for i in range(z.shape[1])])
-            frame.insert(0, "node_id", graph.node_id.numpy())
-            frame.to_parquet(temporary, index=False)
+            pd.concat([who(graph), frame], axis=1).to_parquet(temporary, index=False)
     if json:
         print_json({"out": str(out), "rows": z.shape[0], "columns": z.shape[1]})
     else:

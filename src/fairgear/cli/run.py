@@ -9,6 +9,7 @@ from cyclopts import App
 
 from fairgear.cli.flags import flags_of, given
 from fairgear.cli.output import Json, print_json, print_table
+from fairgear.cli.own_data import NO_DATA, DataFlags
 from fairgear.methods.gear_config import GearConfig
 
 run_app = App(
@@ -16,7 +17,8 @@ run_app = App(
     help="Train a model, measure how alike it treats people, and write a report.",
     help_epilogue=(
         "Examples: fairgear run   ·   fairgear run synthetic --seed 3 --out runs/three   ·   "
-        "fairgear run --preset paper   ·   fairgear run --gear.fairness-weight 2 --json"
+        "fairgear run --preset paper   ·   fairgear run --gear.fairness-weight 2 --json   ·   "
+        "fairgear run people.csv --label approved --sensitive sex --similarity 0.7"
     ),
     help_format="plaintext",
 )
@@ -39,6 +41,7 @@ def run(
     out: Path | None = None,
     config: Path | None = None,
     json: Json = False,
+    data: DataFlags = NO_DATA,
     gear: GearFlags = _NO_FLAGS,
 ) -> None:
     """Train, evaluate on the test people, and leave a folder with a report.
@@ -46,7 +49,9 @@ def run(
     Parameters
     ----------
     dataset
-        A name from `fairgear datasets list`. [default: synthetic]
+        A name from `fairgear datasets list`, or your own file. [default: synthetic]
+        A table (.csv, .tsv, .parquet) needs --edges or --similarity; a graph is a .pt (PyG) or
+        .graphml.
     method
         The method to train. [default: gear]
     preset
@@ -61,13 +66,13 @@ def run(
         auto, cpu or cuda. [default: auto]
     out
         The folder to write; a run with the same settings is resumed.
-        [default: runs/DATASET-METHOD-SEED]
+        [default: runs/DATASET-METHOD-SEED, a file's name without its ending]
     config
         A YAML file of settings, such as the config.yaml of a run; flags go before it.
     json
         Print the results as one JSON object and nothing else on stdout.
     """
-    from fairgear.experiments.run_config import RunConfig, merged, read_yaml
+    from fairgear.experiments.run_config import RunConfig, checked, merged, read_yaml
 
     typed = {
         "dataset": dataset,
@@ -77,21 +82,25 @@ def run(
         "seed": seed,
         "graph_seed": graph_seed,
         "device": device,
+        "data": given(data) or None,
         "gear": given(gear) or None,
     }
     values = read_yaml(config) if config is not None else {}
     if preset is not None and values.get("preset", preset) != preset:
         # The file spells out the settings of its own preset; another would have nothing to say.
         values.pop("gear", None)
+    if isinstance(values.get("data"), dict) and (dataset is not None or given(data)):
+        # The note is of the file's own data; whoever names data means these.
+        values["data"].pop("sha256", None)
     values = merged(values, {key: value for key, value in typed.items() if value is not None})
-    settings = RunConfig.from_dict(values)
+    settings = checked(RunConfig.from_dict(values))
 
     from fairgear.experiments.run import execute
     from fairgear.experiments.run_folder import RunFolder
     from fairgear.progress import log
     from fairgear.report import write_page
 
-    name = f"{settings.dataset}-{settings.method}-{settings.seed}"
+    name = f"{Path(settings.dataset).stem}-{settings.method}-{settings.seed}"
     folder = RunFolder(out if out is not None else Path("runs") / name)
     if folder.begun():
         # Refuse another run's folder before any work is done.

@@ -5,36 +5,37 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from fairgear import datasets
 from fairgear.auditing import Evaluation, evaluate, generator_error
 from fairgear.causal import SyntheticMechanism
+from fairgear.experiments.predictions import predictions
 from fairgear.experiments.provenance import Stages, provenance
 from fairgear.experiments.run_config import RunConfig
+from fairgear.experiments.run_data import load_data
 from fairgear.experiments.run_folder import RunFolder
 from fairgear.files import json_ready, replacing, write_json
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import METHODS, Gear, Method
+from fairgear.methods.base import check_trainable
 
 
 def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
     """Everything but the page; returns what `metrics.json` holds."""
-    dataset, method = datasets.DATASETS[config.dataset], METHODS[config.method]
+    method = METHODS[config.method]
     settings = {name: getattr(config.gear, name) for name in config.gear.to_dict()}
     model: Method = method(seed=config.seed, device=config.device, **settings)
     model.torch_device()
     stages = Stages()
     with stages.stage("loading the graph"):
-        graph = datasets.load_split(
-            config.dataset, split=config.split, seed=config.seed, graph_seed=config.graph_seed
-        )
+        data = load_data(config)
+    graph = data.graph
+    # Before the folder is made: what cannot be trained on must leave nothing behind.
+    check_trainable(graph)
     folder.claim(config)
     with stages.stage("training"):
         model = _trained(model, graph, folder)
     with stages.stage("evaluation"):
-        evaluation = evaluate(model, graph, seed=config.seed, released_share=dataset.released_share)
+        evaluation = evaluate(model, graph, seed=config.seed, **data.evaluation)
         details = _details(model, graph, evaluation)
     measured = evaluation.to_dict()
     results: dict[str, Any] = {
@@ -45,7 +46,7 @@ def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
         "details": details,
     }
     with replacing(folder.predictions) as temporary:
-        _predictions(model, graph, evaluation).to_parquet(temporary, index=False)
+        predictions(model, graph, evaluation).to_parquet(temporary, index=False)
     write_json(folder.metrics, results)
     folder.clear_checkpoint()
     ready: dict[str, Any] = json_ready(results)
@@ -82,22 +83,3 @@ def _details(model: Method, graph: SensitiveGraph, evaluation: Evaluation) -> di
         "graph": asdict(datasets.statistics(graph)),
         "notes": measured["notes"],
     }
-
-
-def _predictions(model: Method, graph: SensitiveGraph, evaluation: Evaluation) -> pd.DataFrame:
-    """Everyone's score and label; what was measured of the evaluated people beside it."""
-    scores = model.predict_proba(graph)[:, 1]
-    masks = (graph.train_mask, graph.val_mask, graph.test_mask)
-    part = np.select([mask.numpy() for mask in masks], ["train", "val", "test"], default="")
-    everyone = pd.DataFrame(
-        {
-            "node_id": graph.node_id.numpy(),
-            "y": graph.y.numpy(),
-            "sens": graph.sens.numpy(),
-            "split": part,
-            "score": scores,
-            "label": model.predict(graph),
-        }
-    )
-    measured = evaluation.people.drop(columns=["y", "sens", "score", "label"])
-    return everyone.merge(measured, on="node_id", how="left")

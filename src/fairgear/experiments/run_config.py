@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 import yaml
 
 from fairgear.errors import FileError, ParameterError
+from fairgear.experiments.data_config import DataConfig
+from fairgear.experiments.own_data import checked_data
 from fairgear.methods.config import Config, Limits
 from fairgear.methods.gear_config import GearConfig
 
@@ -21,7 +23,9 @@ class RunConfig(Config):
     """Everything that decides the results of `fairgear run`."""
 
     dataset: str = "synthetic"
-    """A name from `fairgear datasets list`."""
+    """A name from `fairgear datasets list`, or the path of one's own table or graph."""
+    data: DataConfig = field(default_factory=DataConfig)
+    """What the columns of one's own data mean."""
     method: str = "gear"
     """The method to train."""
     preset: str = "default"
@@ -46,6 +50,13 @@ class RunConfig(Config):
             "graph_seed": (0, 2**63 - 1),
         }
 
+    def to_dict(self) -> dict[str, Any]:
+        """As nested plain values, `data` only where it says anything."""
+        values = super().to_dict()
+        if not self.data.given():
+            del values["data"]
+        return values
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """From nested plain values, the method's settings on top of the preset."""
@@ -59,6 +70,12 @@ class RunConfig(Config):
                 GearConfig.paper() if given.get("preset") == "paper" else GearConfig()
             ).to_dict()
         return super().from_dict(given)
+
+
+def checked(config: RunConfig) -> RunConfig:
+    """The same settings where data and options belong together, with the hash of own data."""
+    data = checked_data(config.dataset, config.data, graph_seed=config.graph_seed)
+    return replace(config, data=data)
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,11 +40,9 @@ class RunFolder:
             return
         before = read_yaml(self.config) if self.config in entries else None
         if before != config.to_dict():
-            what = "no run of fairgear" if before is None else "a run with other settings"
-            differs = "" if before is None else f" ({_first_difference(before, config.to_dict())})"
             raise FileError(
                 f"output folder {self.path}",
-                got=f"{what}{differs}",
+                got=_found(before, config.to_dict()),
                 allowed="a new or empty folder, or a run with the same settings to resume",
                 next_step="choose another --out, or remove that folder",
             )
@@ -95,6 +93,16 @@ def read_results(path: Path) -> dict[str, Any]:
             next_step="run fairgear run --out on that folder to finish it",
         )
     return dict(values)
+
+
+def _found(before: dict[str, Any] | None, now: dict[str, Any]) -> str:
+    """What is in a folder that cannot be used, in words."""
+    if before is None:
+        return "no run of fairgear"
+    differs = _first_difference(before, now)
+    if differs.startswith("data.sha256 "):
+        return f"a run on {now['dataset']} before its content changed"
+    return f"a run with other settings ({differs})"
 
 
 def _first_difference(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> str:

@@ -1,7 +1,15 @@
 """The one object that travels: a graph with a validated sensitive attribute, and its splits."""
 
 from fairgear.graph.communities import communities
+from fairgear.graph.convert import (
+    TableColumns,
+    from_networkx,
+    from_pyg,
+    from_scipy,
+    from_tables,
+)
 from fairgear.graph.edges import closed_neighborhood_mean, degrees, undirected_edges
+from fairgear.graph.reading import read_graph
 from fairgear.graph.rows import rows_of
 from fairgear.graph.scaling import ColumnScale
 from fairgear.graph.sensitive_graph import SensitiveGraph
@@ -15,9 +23,15 @@ __all__ = [
     "SensitiveGraph",
     "SimilarityMechanism",
     "SimilarityRule",
+    "TableColumns",
     "closed_neighborhood_mean",
     "communities",
     "degrees",
+    "from_networkx",
+    "from_pyg",
+    "from_scipy",
+    "from_tables",
+    "read_graph",
     "rows_of",
     "similarity_edges",
     "similarity_graph",

@@ -1,0 +1,40 @@
+"""The graph of a run with its split, whether it comes from a dataset or from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairgear import datasets
+from fairgear.experiments.own_data import is_path, read_own
+from fairgear.experiments.run_config import RunConfig
+from fairgear.graph import SPLITS, SensitiveGraph, split
+
+
+@dataclass(frozen=True, eq=False)
+class RunData:
+    """A graph to train and evaluate on, and what its dataset says on how to evaluate."""
+
+    graph: SensitiveGraph
+    evaluation: dict[str, Any] = field(default_factory=dict)
+
+
+def load_data(config: RunConfig) -> RunData:
+    """The data that the settings name."""
+    # A wrong name is said before a large file is read.
+    _ = SPLITS[config.split]
+    if is_path(config.dataset):
+        graph = read_own(config.dataset, config.data)
+        labels = balanced_labels(graph) if config.split == "released" else None
+        return RunData(split(graph, config.split, seed=config.seed, train_labels=labels))
+    share = datasets.DATASETS[config.dataset].released_share
+    graph = datasets.load_split(
+        config.dataset, split=config.split, seed=config.seed, graph_seed=config.graph_seed
+    )
+    return RunData(graph, {"released_share": share})
+
+
+def balanced_labels(graph: SensitiveGraph) -> int:
+    """Training labels of the split `released` for one's own data: half of the smaller class,
+    and as many of the other."""
+    return 2 * (min(int((graph.y == label).sum()) for label in (0, 1)) // 2)

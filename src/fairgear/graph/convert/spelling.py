@@ -1,0 +1,32 @@
+"""How values read as text, the same from every source, and in what order they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+
+def spelled(value: object) -> str:
+    """The text of a value: 1, 1.0 and numpy's 1 are all "1"."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def in_order(values: Iterable[str]) -> list[str]:
+    """Numbers by size, anything else by the alphabet."""
+    found = list(values)
+    try:
+        return sorted(found, key=lambda value: (float(value), value))
+    except ValueError:
+        return sorted(found)
+
+
+def listed(values: Iterable[str], most: int = 5) -> str:
+    """The first few values for a message."""
+    found = list(values)
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return ", ".join(repr(value) for value in found[:most]) + more

@@ -1,0 +1,78 @@
+"""Columns with two values, the label and the sensitive attribute, as 0 and 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairgear.errors import GraphError
+from fairgear.graph.convert.columns import Value
+from fairgear.graph.convert.spelling import in_order, listed, spelled
+
+
+@dataclass(frozen=True, eq=False)
+class TwoValues:
+    """0 and 1 for each row, −1 where missing, and what they stood for."""
+
+    codes: NDArray[np.int64]
+    names: tuple[str, str]
+
+
+def label_values(column: pd.Series, name: str, positive: Value | None) -> TwoValues:
+    """The label: missing where unknown, no matter how often."""
+    codes, found = _levels(column)
+    if not found:
+        return TwoValues(codes, ("0", "1"))
+    if len(found) != 2:
+        raise GraphError(
+            f"label column {name!r}",
+            got=f"{len(found)} values: {listed(found)}",
+            allowed="two values, and nothing where the label is unknown",
+            next_step="recode the label to two values, or name another column with --label",
+        )
+    return _coded(codes, found, positive, f"label column {name!r}", "--positive")
+
+
+def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValues:
+    """The sensitive attribute: two groups."""
+    codes, found = _levels(column)
+    if len(found) != 2:
+        step = (
+            "recode it to two groups, for instance one group against all others"
+            if len(found) > 2
+            else "name a column with two groups with --sensitive"
+        )
+        raise GraphError(
+            f"sensitive column {name!r}",
+            got=f"{len(found)} values: {listed(found)}" if found else "no value at all",
+            allowed="two values; only two groups are supported for now",
+            next_step=step,
+        )
+    return _coded(codes, found, one, f"sensitive column {name!r}", "--sensitive-one")
+
+
+def _levels(column: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
+    """Codes into the ordered levels, −1 where missing."""
+    codes, uniques = pd.factorize(column.astype(object))
+    texts = [spelled(value) for value in uniques]
+    found = in_order(dict.fromkeys(texts))
+    place = {text: number for number, text in enumerate(found)}
+    return np.array([*(place[text] for text in texts), -1], dtype=np.int64)[codes], found
+
+
+def _coded(
+    codes: NDArray[np.int64], found: list[str], one: Value | None, what: str, option: str
+) -> TwoValues:
+    if one is None or spelled(one) == found[1]:
+        return TwoValues(codes, (found[0], found[1]))
+    if spelled(one) != found[0]:
+        raise GraphError(
+            what,
+            got=f"no value {spelled(one)!r}",
+            allowed=listed(found),
+            next_step=f"give one of these with {option}",
+        )
+    return TwoValues(np.where(codes < 0, codes, 1 - codes), (found[1], found[0]))
