@@ -135,8 +135,8 @@ def test_an_edited_graph_has_no_exact_counterfactual(small: SensitiveGraph) -> N
 
 
 def test_errors(small: SensitiveGraph) -> None:
-    with pytest.raises(GraphError, match="no structural equations"):
-        fg.causal.for_graph(random_graph())
+    with pytest.raises(GraphError, match="without its exogenous variables"):
+        fg.causal.SyntheticCausalModel().fit(random_graph())
     with pytest.raises(GraphError, match="each 0 or 1"):
         fg.causal.for_graph(small).counterfactual(small, 2)
     with pytest.raises(GraphError, match="120 values"):

@@ -63,7 +63,7 @@ def test_following_a_change_of_few_rows_equals_building_anew(
     seed: int, count: int, threshold: float
 ) -> None:
     rng = np.random.default_rng(seed)
-    table = rng.integers(0, 6, (80, 4)) * 1.0
+    table = rng.integers(0, 6, (80, 4)).astype(np.float64)
     built = SimilarityRule(threshold).build(table)
     rows = rng.choice(80, count, replace=False)
     after = table.copy()

@@ -4,7 +4,7 @@ import json
 import math
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, asdict, fields
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from fairgear.errors import ParameterError
 from fairgear.methods import GearConfig, GeneratorConfig
 from fairgear.methods.config import Config
+from fairgear.methods.gear_config import FEW_LABELS, Regime
 
 # Written down from the paper, section by section; see design/product.md, the pipeline.
 PAPER = {
@@ -99,10 +100,30 @@ def test_the_ends_of_every_range_are_allowed(kind: type[Config]) -> None:
 
 def test_every_number_and_name_has_a_limit() -> None:
     for kind in (GearConfig, GeneratorConfig):
-        plain = {
-            name for name, value in kind().to_dict().items() if not isinstance(value, (bool, dict))
+        without = {"generator"} | {
+            item.name for item in fields(kind) if str(item.type) in ("bool", "bool | None")
         }
-        assert plain == set(kind().limits())
+        assert {item.name for item in fields(kind)} - without == set(kind().limits())
+
+
+def test_what_is_left_open_goes_by_the_number_of_labels() -> None:
+    config = GearConfig()
+    assert config.regime(FEW_LABELS) == Regime.few()
+    assert config.regime(FEW_LABELS + 1) == Regime.many()
+    own = GearConfig(dropout=0.1, steps=7, normalize_rows=True, threshold="half")
+    for labels, regime in ((100, Regime.few()), (10_000, Regime.many())):
+        changed = {"dropout": 0.1, "steps": 7, "normalize_rows": True, "threshold": "half"}
+        assert asdict(own.regime(labels)) == asdict(regime) | changed
+    paper = GearConfig.paper()
+    assert paper.regime(100) == paper.regime(10_000)
+    assert paper.regime(100).dropout == 0.5
+
+
+@pytest.mark.parametrize("value", ["0.5", True, math.nan, -1])
+def test_an_open_setting_takes_none_or_its_own_kind(value: object) -> None:
+    assert GearConfig(dropout=None).dropout is None
+    with pytest.raises(ParameterError, match="setting dropout"):
+        GearConfig.from_dict({"dropout": value})
 
 
 def test_settings_go_through_json_and_back() -> None:

@@ -38,6 +38,7 @@ def test_every_encoder_and_every_variant_trains(
     np.testing.assert_allclose(scores.sum(axis=1), 1)
     assert ((scores > 0) & (scores < 1)).all()
     assert scores[:, 1].std() > 1e-4
+    assert gear.threshold_ == 0.5
     assert np.array_equal(gear.predict(graph), (scores[:, 1] > 0.5).astype(int))
     z = gear.embed(graph)
     assert z.shape == (200, 16)

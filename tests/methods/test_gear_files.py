@@ -15,8 +15,8 @@ from fairgear.errors import FairgearError, FileError, ParameterError
 from fairgear.methods import Gear, load_model
 from fairgear.methods.augmentation import VaeTask
 from fairgear.methods.gear_training import GearTask
-from fairgear.training import Checkpoint
 from fairgear.tensor_files import read_tensors, write_tensors
+from fairgear.training import Checkpoint
 from tests.methods.tiny import tiny
 from tests.training.test_checkpoints import Trap
 from tests.training.toy import Interrupted, same_weights

@@ -2,8 +2,10 @@
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel
 from fairgear.causal.diagnostics import Diagnostics, Effect, edge_changes
+from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.for_graph import for_graph
 from fairgear.causal.interventions import RATES, at_random, at_rate, flipped, released_world
+from fairgear.causal.laws import check_laws
 from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.synthetic import (
     SyntheticCausalModel,
@@ -18,12 +20,14 @@ __all__ = [
     "CausalModel",
     "Diagnostics",
     "Effect",
+    "FittedCausalModel",
     "SimilarityCausalModel",
     "SyntheticCausalModel",
     "SyntheticMechanism",
     "SyntheticSettings",
     "at_random",
     "at_rate",
+    "check_laws",
     "edge_changes",
     "flipped",
     "for_graph",

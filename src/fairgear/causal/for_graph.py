@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fairgear.causal.base import CausalModel
+from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.synthetic import SyntheticCausalModel, SyntheticMechanism
-from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, SimilarityMechanism
 
 
@@ -15,9 +15,4 @@ def for_graph(graph: SensitiveGraph) -> CausalModel:
         return SyntheticCausalModel().fit(graph)
     if isinstance(graph.mechanism, SimilarityMechanism):
         return SimilarityCausalModel().fit(graph)
-    raise GraphError(
-        f"a causal model for {graph.name!r}",
-        got="a graph that carries no structural equations",
-        allowed="a graph sampled from the synthetic model",
-        next_step="load one with fairgear.datasets.load('synthetic')",
-    )
+    return FittedCausalModel().fit(graph)

@@ -24,7 +24,9 @@ def flags_of(config: type[Config]) -> type[Any]:
             inner = flags_of(hint)
             made.append((item.name, inner, dataclasses.field(default=inner())))
         else:
-            shown = f"{docs[item.name]} [default: {item.default}]"
+            # What a default of None comes to, the text itself says.
+            default = "" if item.default is None else f" [default: {item.default}]"
+            shown = docs[item.name] + default
             parameter = Parameter(help=shown, negative=(), show_default=False)
             annotation: Any = Annotated[hint | None, parameter]
             made.append((item.name, annotation, dataclasses.field(default=None)))

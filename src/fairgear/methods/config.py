@@ -15,7 +15,10 @@ Limits = tuple[float, float] | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Config:
-    """Base of all settings; a subclass is a frozen dataclass that lists its `limits`."""
+    """Base of all settings; a subclass is a frozen dataclass that lists its `limits`.
+
+    A number whose default is None may be left open, to be chosen when the data are known.
+    """
 
     def limits(self) -> dict[str, Limits]:
         """For each field with a limit: its range, or the names allowed."""
@@ -25,7 +28,9 @@ class Config:
         limits = self.limits()
         for item in fields(self):
             value, allowed = getattr(self, item.name), limits.get(item.name)
-            kind = type(_default(item))
+            kind = _kind(item)
+            if value is None and _default(item) is None:
+                continue
             if not _of_kind(value, kind) or not _within(value, allowed):
                 raise ParameterError(
                     f"setting {item.name}",
@@ -60,6 +65,14 @@ class Config:
 
 def _default(item: Field[Any]) -> Any:
     return item.default_factory() if callable(item.default_factory) else item.default
+
+
+def _kind(item: Field[Any]) -> type:
+    """The type of a field: that of its default, or, where it may be left open, as annotated."""
+    default = _default(item)
+    if default is not None:
+        return type(default)
+    return {"float | None": float, "int | None": int, "bool | None": bool}[str(item.type)]
 
 
 def _of_kind(value: object, kind: type) -> bool:

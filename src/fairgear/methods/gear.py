@@ -19,7 +19,7 @@ from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.augmentation import VaeTask
 from fairgear.methods.base import METHODS, Method, Scores, check_trainable
-from fairgear.methods.gear_config import GearConfig
+from fairgear.methods.gear_config import GearConfig, Regime
 from fairgear.methods.gear_training import GearNetwork, GearTask
 from fairgear.methods.generator_report import GeneratorReport, report_generator
 from fairgear.methods.generators import Ego, FlipOnly, Generator, VaeGenerator
@@ -39,8 +39,8 @@ class Gear(Method):
     """The method of the paper, in the default preset or `Gear.paper()`.
 
     After `fit`: `history_` (loss terms and validation over time of `generator` and `network`),
-    `generator_report_` (how good the counterfactual egos are), `scaler_` (of the features) and
-    `threshold_`.
+    `generator_report_` (how good the counterfactual egos are), `scaler_` (of the features),
+    `regime_` (how it was trained, where the settings leave that open) and `threshold_`.
     """
 
     name = "gear"
@@ -51,6 +51,7 @@ class Gear(Method):
         super().__init__(seed=seed, device=device, **settings)
         self.history_: dict[str, History] = {}
         self.generator_report_: GeneratorReport | None = None
+        self.regime_: Regime | None = None
         self._index: EgoIndex | None = None
 
     @classmethod
@@ -64,9 +65,10 @@ class Gear(Method):
         """Train the generator on all nodes, then encoder and classifier; see `Method.fit`."""
         check_trainable(graph)
         config, device = self.config.effective(), self.torch_device()
+        regime = config.regime(int(graph.train_mask.sum()))
         self.threshold_, self.history_, self.generator_report_ = None, {}, None
-        self._settings = self.config
-        self._build(graph.x.shape[1], graph.sens_column, config, device)
+        self._settings, self.regime_ = self.config, regime
+        self._build(graph.x.shape[1], graph.sens_column, config, regime)
         index = self.ego_index(graph).to(device)
         # People are drawn in the order of their ids: reordering the rows changes nothing.
         order = graph.node_id.argsort().to(device)
@@ -78,11 +80,13 @@ class Gear(Method):
             return Ego(batch.x, batch.gather(sens), batch.adjacency, batch.mask)
 
         parts = _Parts(checkpoint, self._run_key(graph))
-        self._fit_generator(egos, x[order], sens[order], parts.checkpoint("generator"))
+        self._fit_inputs(x[order], sens[order])
+        self._fit_generator(egos, sens[order], parts.checkpoint("generator"))
         people = torch.arange(len(x), device=device)
         task = GearTask(
             self._network,
             config,
+            regime,
             self.generator(),
             egos,
             y,
@@ -91,7 +95,7 @@ class Gear(Method):
         )
         self.history_["network"] = train(
             task,
-            steps=config.steps,
+            steps=regime.steps,
             seed=self.seed,
             description="training the encoder",
             validate_every=config.validate_every,
@@ -99,25 +103,29 @@ class Gear(Method):
         )
         self._network.load_state_dict(task.average.state_dict())
         self.threshold_ = 0.5
-        if config.threshold == "validation":
+        if regime.threshold == "validation":
             scores = self.predict_proba(graph, nodes=graph.val_mask)[:, 1]
             self.threshold_ = most_accurate(graph.y[graph.val_mask].cpu().numpy(), scores)
         parts.remove()
         return self
 
+    def _fit_inputs(self, x: Tensor, sens: Tensor) -> None:
+        """Learn from all people, without labels, what the network does to their features first."""
+        network = self._network
+        if self._fitted_config.erase > 0:
+            network.erasure.fit(x, sens)
+        if network.unit_rows is not None:
+            network.unit_rows.fit(x, self.scaler_, network.erasure)
+
     def _fit_generator(
-        self,
-        egos: Callable[[Tensor], Ego],
-        x: Tensor,
-        sens: Tensor,
-        checkpoint: Checkpoint | None,
+        self, egos: Callable[[Tensor], Ego], sens: Tensor, checkpoint: Checkpoint | None
     ) -> None:
-        """Train the VAE, report on it, and learn from it which direction to erase."""
+        """Train the VAE and report on it."""
         if self._vae is None:
             return
         config = self._fitted_config.generator
         with seeded(self.seed, "discriminator"):
-            task = VaeTask(self._vae, config, egos, len(x))
+            task = VaeTask(self._vae, config, egos, len(sens))
         self.history_["generator"] = train(
             task,
             steps=config.steps,
@@ -125,11 +133,9 @@ class Gear(Method):
             description="training the generator",
             checkpoint=checkpoint,
         )
-        self.generator_report_, shift = report_generator(
+        self.generator_report_ = report_generator(
             VaeGenerator(self._vae), egos, sens, seed=self.seed
         )
-        if self._fitted_config.erase > 0:
-            self._network.erasure.fit(x, sens, shift)
 
     def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
         """Probabilities (m, 2); the graph may be another than the one in `fit`."""
@@ -203,17 +209,15 @@ class Gear(Method):
         return self._index
 
     def _build(
-        self, width: int, sens_column: int | None, config: GearConfig, device: torch.device
+        self, width: int, sens_column: int | None, config: GearConfig, regime: Regime
     ) -> None:
         """Fresh modules, initialised from the seed, for `config` until the next fit."""
         self._fitted_config = config
-        features = width - (sens_column is not None)
+        features, device = width - (sens_column is not None), self.torch_device()
         self._sens_column = sens_column
         with seeded(self.seed, "initialisation"):
-            self.scaler_ = FeatureScaler(
-                features, sens_column, normalize_rows=config.normalize_rows
-            ).to(device)
-            self._network = GearNetwork(features, config).to(device)
+            self.scaler_ = FeatureScaler(features, sens_column).to(device)
+            self._network = GearNetwork(features, config, regime).to(device)
             self._vae: GraphVAE | None = None
             if config.uses_generator:
                 settings = config.generator
@@ -235,6 +239,7 @@ class Gear(Method):
         facts = {
             "features": len(self.scaler_.mean) + (self._sens_column is not None),
             "sens_column": self._sens_column,
+            "regime": None if self.regime_ is None else asdict(self.regime_),
             "history": {name: history.as_dict() for name, history in self.history_.items()},
             "generator_report": None if report is None else asdict(report),
         }
@@ -247,7 +252,11 @@ class Gear(Method):
         if column is not None and not (isinstance(column, int) and 0 <= column < width):
             raise damaged(path)
         self._settings = self.config
-        self._build(width, column, self.config.effective(), self.torch_device())
+        try:
+            self.regime_ = Regime(**facts["regime"])
+        except (KeyError, TypeError) as error:
+            raise damaged(path) from error
+        self._build(width, column, self.config.effective(), self.regime_)
         load_module(path, "scaler", self.scaler_, tensors)
         load_module(path, "network", self._network, tensors)
         if self._vae is not None:

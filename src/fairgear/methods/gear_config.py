@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from fairgear.methods.config import Config, Limits
 
 ENCODER_NAMES = ("graphsage", "gcn", "gin", "jk", "infomax")
 VARIANTS = ("full", "ns", "nn", "np", "nc")
+# Training labels up to which the settings that are left open are those of `Regime.few`.
+FEW_LABELS = 5000
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,49 @@ class GeneratorConfig(Config):
 
 
 @dataclass(frozen=True)
+class Regime:
+    """How hard to train, and how much to hold the network back.
+
+    Few labels are learned by heart unless it is held back; many are not learned if it is. What
+    the lengths of the rows tell is lost with them: few labels cannot make up for that, many can.
+    """
+
+    dropout: float
+    weight_decay: float
+    learning_rate: float
+    steps: int
+    batch_size: int
+    normalize_rows: bool
+    threshold: str
+
+    @classmethod
+    def few(cls) -> Self:
+        """Up to `FEW_LABELS`."""
+        return cls(
+            dropout=0.5,
+            weight_decay=1e-3,
+            learning_rate=0.01,
+            steps=1000,
+            batch_size=100,
+            normalize_rows=False,
+            threshold="half",
+        )
+
+    @classmethod
+    def many(cls) -> Self:
+        """Above."""
+        return cls(
+            dropout=0.0,
+            weight_decay=1e-5,
+            learning_rate=0.003,
+            steps=2000,
+            batch_size=300,
+            normalize_rows=True,
+            threshold="validation",
+        )
+
+
+@dataclass(frozen=True)
 class GearConfig(Config):
     """Everything that decides how Gear learns; the defaults are the default preset."""
 
@@ -63,8 +108,8 @@ class GearConfig(Config):
     """Layers of the encoder."""
     dim: int = 64
     """Dimension of the representations."""
-    dropout: float = 0.5
-    """In encoder and classifier."""
+    dropout: float | None = None
+    """In encoder and classifier. [0.5 up to 5,000 training labels, above that 0]"""
     fairness_weight: float = 0.6
     """λ: weight of the distance between embeddings of factual and counterfactual egos."""
     neighbor_weight: float = 0.4
@@ -73,8 +118,9 @@ class GearConfig(Config):
     """C: neighbour-perturbed egos a person and step."""
     logit_weight: float = 1.0
     """Weight of the squared difference of factual and counterfactual logits."""
-    weight_decay: float = 1e-3
-    """μ: weight of the squared norm of the parameters."""
+    weight_decay: float | None = None
+    """μ: weight of the squared norm of the parameters. [0.001 up to 5,000 training labels, above
+    that 0.00001]"""
     projection_heads: bool = False
     """Compare embeddings behind a projector and a predictor, as the released code does."""
     min_dose: float = 0.0
@@ -84,26 +130,29 @@ class GearConfig(Config):
     use_sens: bool = False
     """Whether the encoder sees the sensitive column."""
     erase: float = 1.0
-    """Share of the shift's direction that is projected out of the features: the dial between
-    being alike under `strict` alone (0) and under both protocols (1)."""
+    """Share of the direction in which the groups' means differ that is projected out of the
+    features: the dial between being alike under `strict` alone (0) and under both protocols (1)."""
     assignments: int = 0
     """Fixed assignments of s over which predictions are averaged; 0 for the graph as it is."""
-    normalize_rows: bool = False
-    """Scale each person's features to unit length first."""
-    learning_rate: float = 0.01
-    """Of Adam."""
-    steps: int = 1000
-    """Training steps, one batch each."""
-    batch_size: int = 100
-    """Egos a batch, of labelled people for the prediction and of all people for fairness."""
+    normalize_rows: bool | None = None
+    """Scale each person's features to unit length, so that a common factor changes nothing. [no up
+    to 5,000 training labels, above that yes]"""
+    learning_rate: float | None = None
+    """Of Adam. [0.01 up to 5,000 training labels, above that 0.003]"""
+    steps: int | None = None
+    """Training steps, one batch each. [1,000 up to 5,000 training labels, above that 2,000]"""
+    batch_size: int | None = None
+    """Egos a batch, of labelled people for the prediction and of all people for fairness. [100 up
+    to 5,000 training labels, above that 300]"""
     validate_every: int = 20
     """Steps between two looks at the validation data."""
     averaging: float = 0.99
     """Decay of the running average of the weights that is validated and kept; 0 for none."""
     selection: str = "tradeoff"
     """The validated state to keep: best `tradeoff` of AUROC and flips, or least `loss`."""
-    threshold: str = "half"
-    """The decision threshold: `half` (0.5), or the most accurate on `validation` data."""
+    threshold: str = "auto"
+    """The decision threshold: `half` (0.5), the most accurate on `validation` data, or `auto`:
+    half up to 5,000 training labels, above that validation."""
     generator: GeneratorConfig = field(default_factory=GeneratorConfig)
     """The generator of counterfactual egos."""
 
@@ -132,7 +181,7 @@ class GearConfig(Config):
             "validate_every": (1, 10**7),
             "averaging": (0, 0.9999),
             "selection": ("tradeoff", "loss"),
-            "threshold": ("half", "validation"),
+            "threshold": ("auto", "half", "validation"),
         }
 
     @classmethod
@@ -141,8 +190,13 @@ class GearConfig(Config):
         preset = dict(
             layers=2,
             dim=1024,
+            dropout=0.5,
             weight_decay=1e-5,
             learning_rate=0.001,
+            steps=1000,
+            batch_size=100,
+            normalize_rows=False,
+            threshold="half",
             averaging=0.0,
             logit_weight=0.0,
             min_dose=1.0,
@@ -154,6 +208,13 @@ class GearConfig(Config):
             generator=GeneratorConfig(discriminator_weight=10.0, covariance_weight=0.0),
         )
         return cls.from_dict({**preset, **changes})
+
+    def regime(self, labels: int) -> Regime:
+        """How to train on that many labels; what is set here goes before what the number says."""
+        chosen = asdict(Regime.few() if labels <= FEW_LABELS else Regime.many())
+        own = {name: getattr(self, name) for name in chosen}
+        open_to_choice = (None, "auto")
+        return Regime(**{k: chosen[k] if v in open_to_choice else v for k, v in own.items()})
 
     def effective(self) -> Self:
         """What the variant leaves of the settings.

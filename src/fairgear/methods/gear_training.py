@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
-from fairgear.methods.gear_config import GearConfig
+from fairgear.methods.gear_config import GearConfig, Regime
 from fairgear.methods.generators import Ego, Generator, neighbor_perturbed, self_perturbed
-from fairgear.methods.inputs import Erasure
+from fairgear.methods.inputs import Erasure, UnitRows
 from fairgear.nn import ENCODERS, Classifier, objectives, projection_head
 from fairgear.training import Task, Validation
 
@@ -24,19 +24,22 @@ _CHUNK = 1024
 class GearNetwork(nn.Module):
     """The shared encoder φ, the classifier f, and what prepares an ego for them."""
 
-    def __init__(self, features: int, config: GearConfig) -> None:
+    def __init__(self, features: int, config: GearConfig, regime: Regime) -> None:
         super().__init__()
         self.use_sens = config.use_sens
         self.erasure = Erasure(features, config.erase)
+        self.unit_rows = UnitRows(features) if regime.normalize_rows else None
         width = features + int(config.use_sens)
-        self.encoder = ENCODERS[config.encoder](width, config.dim, config.layers, config.dropout)
-        self.classifier = Classifier(config.dim, config.dim, config.dropout)
+        self.encoder = ENCODERS[config.encoder](width, config.dim, config.layers, regime.dropout)
+        self.classifier = Classifier(config.dim, config.dim, regime.dropout)
         self.projector = projection_head(config.dim) if config.projection_heads else None
         self.predictor = projection_head(config.dim) if config.projection_heads else None
 
     def inputs(self, ego: Ego) -> Tensor:
         """What the encoder sees of each member."""
-        x = self.erasure(ego.x) if self.erasure.share > 0 else ego.x
+        x: Tensor = (
+            self.erasure(ego.x) if self.unit_rows is None else self.unit_rows(ego.x, self.erasure)
+        )
         if self.use_sens:
             x = torch.cat([x, ego.sens[..., None].to(x.dtype)], dim=-1)
         return x * ego.mask[..., None]
@@ -75,6 +78,7 @@ class GearTask(Task):
         self,
         network: GearNetwork,
         config: GearConfig,
+        regime: Regime,
         generator: Generator | None,
         egos: Callable[[Tensor], Ego],
         y: Tensor,
@@ -83,6 +87,7 @@ class GearTask(Task):
     ) -> None:
         self.network = network
         self.config = config
+        self.batch_size = regime.batch_size
         self.generator = generator
         self.egos = egos
         self.y = y
@@ -95,17 +100,17 @@ class GearTask(Task):
         # Adam adds weight_decay·θ to the gradient; that of μ‖θ‖² is 2μθ.
         self.optimizers = {
             "network": torch.optim.Adam(
-                network.parameters(), lr=config.learning_rate, weight_decay=2 * config.weight_decay
+                network.parameters(), lr=regime.learning_rate, weight_decay=2 * regime.weight_decay
             )
         }
 
     def step(self, number: int) -> dict[str, Tensor]:
         """One batch of labelled people for L_p, one of all people for L_f."""
-        size = min(self.config.batch_size, len(self.train_rows))
+        size = min(self.batch_size, len(self.train_rows))
         labelled = self.train_rows[
             torch.randperm(len(self.train_rows), device=self.y.device)[:size]
         ]
-        anyone = torch.randint(len(self.y), (self.config.batch_size,), device=self.y.device)
+        anyone = torch.randint(len(self.y), (self.batch_size,), device=self.y.device)
         ego = self.egos(labelled)
         views = self._views(self.egos(anyone), also=ego)
         parts = {

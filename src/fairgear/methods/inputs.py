@@ -1,4 +1,4 @@
-"""From a graph's raw features to what networks see: scaling, and erasing the shift's direction."""
+"""From a graph's features to what networks see: scaled, the shift's direction erased, unit rows."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ class FeatureScaler(nn.Module):
     mean: Tensor
     scale: Tensor
 
-    def __init__(self, width: int, sens_column: int | None, *, normalize_rows: bool) -> None:
+    def __init__(self, width: int, sens_column: int | None) -> None:
         super().__init__()
         self.sens_column = sens_column
-        self.normalize_rows = normalize_rows
         self.register_buffer("mean", torch.zeros(width, dtype=torch.float64))
         self.register_buffer("scale", torch.ones(width, dtype=torch.float64))
 
@@ -30,9 +29,7 @@ class FeatureScaler(nn.Module):
         x = self.columns(graph)
         x = x if order is None else x[order]
         self.mean.copy_(x.mean(dim=0))
-        deviation = x.std(dim=0, correction=0)
-        # A constant column stays constant: dividing by its rounding error would not.
-        self.scale.copy_(torch.where(deviation > 1e-9, deviation, torch.ones_like(deviation)))
+        self.scale.copy_(_spread(x))
         return self
 
     def forward(self, graph: SensitiveGraph) -> Tensor:
@@ -52,16 +49,15 @@ class FeatureScaler(nn.Module):
             )
         if self.sens_column is not None:
             x = torch.cat([x[:, : self.sens_column], x[:, self.sens_column + 1 :]], dim=1)
-        if self.normalize_rows:
-            x = x / x.norm(dim=1, keepdim=True).clamp(min=1e-12)
         return x
 
 
 class Erasure(nn.Module):
-    """x − share·v (u·x): takes the direction of the sensitive shift v out of the features.
+    """x − share·v (u·x): takes the direction v in which the groups differ out of the features.
 
-    u is proportional to Σ⁻¹v with u·v = 1, Σ the covariance within groups: of all projections
-    along v this one leaves the most information about everything else.
+    v is the difference of the groups' means. u is proportional to Σ⁻¹v with u·v = 1, Σ the
+    covariance within groups: of all projections along v this one leaves the most information
+    about everything else.
     """
 
     v: Tensor
@@ -73,10 +69,12 @@ class Erasure(nn.Module):
         self.register_buffer("v", torch.zeros(width))
         self.register_buffer("u", torch.zeros(width))
 
-    def fit(self, x: Tensor, sens: Tensor, shift: Tensor) -> Erasure:
-        """Learn u from scaled features, groups and the shift between them."""
-        x, v = x.double(), shift.double()
-        centred = torch.cat([x[sens == s] - x[sens == s].mean(dim=0) for s in (0, 1)])
+    def fit(self, x: Tensor, sens: Tensor) -> Erasure:
+        """Learn v and u from scaled features and groups, of which there must be two."""
+        x = x.double()
+        means = [x[sens == s].mean(dim=0) for s in (0, 1)]
+        v = means[1] - means[0]
+        centred = torch.cat([x[sens == s] - means[s] for s in (0, 1)])
         covariance = centred.T @ centred / len(centred)
         # A little ridge: binary columns that sum to a constant make Σ singular.
         ridge = 1e-3 * torch.eye(len(v), dtype=v.dtype, device=v.device)
@@ -90,3 +88,48 @@ class Erasure(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Features with the share of the direction taken out."""
         return x - self.share * (x @ self.u)[..., None] * self.v
+
+
+class UnitRows(nn.Module):
+    """Each person's features at unit length, in the units of the graph: a common factor is lost.
+
+    The direction v is erased before the length is taken, so that neither a move along v nor a
+    factor changes the result.
+    """
+
+    shift: Tensor
+    scale: Tensor
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        for name in ("shift", "mean"):
+            self.register_buffer(name, torch.zeros(width))
+        for name in ("scale", "spread"):
+            self.register_buffer(name, torch.ones(width))
+
+    def fit(self, x: Tensor, scaler: FeatureScaler, erasure: Erasure) -> UnitRows:
+        """Learn how to undo the scaler, and the scale of the result."""
+        self.shift.copy_(scaler.mean / scaler.scale)
+        self.scale.copy_(scaler.scale)
+        rows = self._unit(x, erasure).double()
+        self.mean.copy_(rows.mean(dim=0))
+        self.spread.copy_(_spread(rows))
+        return self
+
+    def forward(self, x: Tensor, erasure: Erasure) -> Tensor:
+        """Unit rows of scaled features, at zero mean and unit variance again."""
+        scaled: Tensor = (self._unit(x, erasure) - self.mean) / self.spread
+        return scaled
+
+    def _unit(self, x: Tensor, erasure: Erasure) -> Tensor:
+        own: Tensor = self.scale * erasure(x + self.shift)
+        unit: Tensor = own / own.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+        return unit
+
+
+def _spread(x: Tensor) -> Tensor:
+    """Standard deviations; a constant column stays so: dividing by its rounding error would not."""
+    deviation = x.std(dim=0, correction=0)
+    return torch.where(deviation > 1e-6, deviation, torch.ones_like(deviation))

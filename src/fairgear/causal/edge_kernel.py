@@ -1,0 +1,163 @@
+"""The compiled part of the edge model: how alike pairs are, and which pairs may gain an edge.
+
+Sums run over the columns in their order, with nothing fused and nothing reordered, so that they
+depend neither on blocks and threads nor on which end of a pair comes first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgear.compiled import compiled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+
+# Columns of a tile: a row's sums over one tile stay in the first cache.
+_TILE = 1024
+_GAMMA, _FIRST, _SECOND = (
+    np.uint64(0x9E3779B97F4A7C15),
+    np.uint64(0xBF58476D1CE4E5B9),
+    np.uint64(0x94D049BB133111EB),
+)
+_S11, _S27, _S30, _S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
+_LOG2E = 1.4426950408889634
+# Far above the rounding of a logit, far below what would let through many pairs for nothing.
+_SLACK = 1e-6
+
+
+@compiled
+def likeness(
+    columns: Floats, scale: Floats, cosine: bool, first: Integers, second: Integers, out: Floats
+) -> None:
+    """out[m] = how alike the people first[m] and second[m] are.
+
+    1/(1 + √Σ_k ((x_ik − x_jk)·scale_k)²), or Σ_k x_ik x_jk where `cosine`. Differences come
+    before the scale: two people who moved alike then keep their distance to the last bit.
+
+    Args:
+        columns: (d, n), one column of the table a row; of unit length a person for the cosine.
+        scale: (d,), not used for the cosine.
+        cosine: which of the two.
+        first, second: the pairs.
+        out: overwritten.
+    """
+    for m in range(len(first)):
+        i, j = first[m], second[m]
+        total = 0.0
+        for k in range(columns.shape[0]):
+            if cosine:
+                total += columns[k, i] * columns[k, j]
+            else:
+                difference = (columns[k, i] - columns[k, j]) * scale[k]
+                total += difference * difference
+        out[m] = total if cosine else 1.0 / (1.0 + np.sqrt(total))
+
+
+@compiled
+def likely_pairs(
+    columns: Floats,
+    scale: Floats,
+    cosine: bool,
+    slope: float,
+    lift: Floats,
+    sens: Integers,
+    ids: Hashes,
+    keys: Hashes,
+    settled: int,
+    start: int,
+    stop: int,
+) -> tuple[Integers, Integers]:
+    """Every pair of a changed person whose noise u may lie below its probability p, and few more.
+
+    No pair outside this list can gain an edge, since that takes u < p. Rather than p, which
+    costs an exponential, the test takes u ≤ 2^t, t = logit/ln 2, with log₂ u replaced by its
+    chord below, which is the bits of u read as a number.
+
+    Args:
+        columns, scale, cosine: as in `likeness`, in the new world.
+        slope: of the logit on the likeness.
+        lift: (2, 2, n): the rest of the logit, lift[0, s_i, i] + lift[1, s_i, j].
+        sens: (n,), of the new world.
+        ids, keys: node ids, and their hashes with the seed.
+        settled: people before this place did not change; both parts are sorted by id.
+        start, stop: the changed people to look at, counted from `settled`.
+    """
+    n = columns.shape[1]
+    alike, noise = np.empty(_TILE), np.empty(_TILE)
+    found_i = np.empty(1024, dtype=np.int64)
+    found_j = np.empty(1024, dtype=np.int64)
+    count = 0
+    for i in range(settled + start, settled + stop):
+        base, rest = lift[0, sens[i], i], lift[1, sens[i]]
+        # Two changed people meet once: the first of them finds the other.
+        lower = _below(ids, settled, ids[i])
+        for part in range(3):
+            left = 0 if part == 0 else (lower if part == 1 else i + 1)
+            right = lower if part == 0 else (settled if part == 1 else n)
+            for low in range(left, right, _TILE):
+                high = min(low + _TILE, right)
+                _tile(columns, scale, cosine, i, low, high, alike)
+                if part == 0:
+                    _noise(keys[low:high], ids[i], noise)
+                else:
+                    _noise(ids[low:high], keys[i], noise)
+                bits = noise.view(np.int64)
+                for j in range(high - low):
+                    logit = base + slope * alike[j] + rest[low + j]
+                    reach = (logit + _SLACK + 1e-9 * abs(logit)) * _LOG2E
+                    if bits[j] < (reach + 1023.0) * 2.0**52:
+                        if count == len(found_i):
+                            found_i = np.concatenate((found_i, np.empty_like(found_i)))
+                            found_j = np.concatenate((found_j, np.empty_like(found_j)))
+                        found_i[count], found_j[count] = i, low + j
+                        count += 1
+    return found_i[:count].copy(), found_j[:count].copy()
+
+
+@compiled
+def _tile(
+    columns: Floats, scale: Floats, cosine: bool, i: int, low: int, high: int, out: Floats
+) -> None:
+    """`likeness` of person i to the people low to high."""
+    sums = out[: high - low]
+    sums[:] = 0.0
+    for k in range(columns.shape[0]):
+        here, values = columns[k, i], columns[k, low:high]
+        if cosine:
+            for j in range(high - low):
+                sums[j] += values[j] * here
+        else:
+            factor = scale[k]
+            for j in range(high - low):
+                difference = (values[j] - here) * factor
+                sums[j] += difference * difference
+    if not cosine:
+        for j in range(high - low):
+            sums[j] = 1.0 / (1.0 + np.sqrt(sums[j]))
+
+
+@compiled
+def _noise(parts: Hashes, other: int, out: Floats) -> None:
+    """`noise.pair_uniform` of one person's half of the hash and many others'."""
+    for j in range(len(parts)):
+        state = (parts[j] ^ other) + _GAMMA
+        state = (state ^ (state >> _S30)) * _FIRST
+        state = (state ^ (state >> _S27)) * _SECOND
+        state = state ^ (state >> _S31)
+        out[j] = np.float64(np.int64(state >> _S11)) * 2.0**-53
+
+
+@compiled
+def _below(ids: Hashes, count: int, value: int) -> int:
+    """How many of the first `count` ids, sorted as signed numbers, lie below `value`."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if np.int64(ids[middle]) < np.int64(value):
+            low = middle + 1
+        else:
+            high = middle
+    return low

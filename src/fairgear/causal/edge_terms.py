@@ -1,0 +1,142 @@
+"""What the logit of an edge is made of: how alike two people are, their degrees, their groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fairgear.causal.edge_kernel import Floats, Integers, likeness
+from fairgear.registry import Registry
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """logit p_ij = intercept + slope·likeness_ij + degree·(h_i + h_j) + groups[s_i + s_j].
+
+    h_i = log(1 + neighbours of i other than j): what the rest of the graph says about how many
+    people i knows. Without "other than j" an edge would be explained by having counted itself.
+    """
+
+    intercept: float
+    slope: float
+    degree: float
+    groups: tuple[float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTerms:
+    """The terms of one kind of edge model, fitted to a table.
+
+    Attributes:
+        columns: which columns of x are compared; never the sensitive one, whose part the group
+            terms play.
+        scale: (len(columns),), what each difference is multiplied by.
+    """
+
+    name: ClassVar[str]
+    cosine: ClassVar[bool]
+    parameters: ClassVar[tuple[str, ...]]
+    """Names, in the order of the columns of `design`."""
+
+    columns: Integers
+    scale: Floats
+
+    @classmethod
+    def of(cls, table: Floats, skip: int | None) -> EdgeTerms:
+        """The terms for a table (n, d) in the order of the ids; `skip` is the sensitive column."""
+        used = np.array([k for k in range(table.shape[1]) if k != skip], dtype=np.int64)
+        return cls(used, np.ones(len(used)))
+
+    def prepared(self, table: Floats) -> Floats:
+        """The table as `likeness` takes it: (columns, n), contiguous."""
+        return np.ascontiguousarray(table[:, self.columns].T)
+
+    def likeness(self, prepared: Floats, first: Integers, second: Integers) -> Floats:
+        """How alike the people of each pair are."""
+        result = np.empty(len(first))
+        likeness(prepared, self.scale, self.cosine, first, second, result)
+        return result
+
+    def design(self, alike: Floats, activity: Floats, groups: Integers) -> Floats:
+        """(m, parameters): what the logit is linear in.
+
+        Args:
+            alike: the likeness of each pair.
+            activity: h_i + h_j.
+            groups: s_i + s_j.
+        """
+        raise NotImplementedError
+
+    def coefficients(self, theta: Floats) -> Coefficients:
+        """Parameters in the order of `parameters`, by what they do."""
+        raise NotImplementedError
+
+
+class DistanceTerms(EdgeTerms):
+    """1/(1 + distance), degrees, and a level for each pair of groups; 0-0 is the reference.
+
+    Distance is the root of the mean squared difference over the columns, each in units of its
+    standard deviation: otherwise the column with the largest unit would decide alone, and more
+    columns would mean less likeness. A typical pair is √2 apart. Columns that never vary are
+    left out.
+    """
+
+    name = "distance"
+    cosine = False
+    parameters = ("intercept", "likeness", "degree", "groups 0-1", "groups 1-1")
+
+    @classmethod
+    def of(cls, table: Floats, skip: int | None) -> EdgeTerms:
+        """Which columns vary, and how much."""
+        spread = table.std(axis=0)
+        # A column of equal values can have a spread of rounding errors.
+        varies = np.ptp(table, axis=0) > 0
+        used = np.array([k for k in np.flatnonzero(varies) if k != skip], dtype=np.int64)
+        return cls(used, 1.0 / (spread[used] * np.sqrt(max(len(used), 1))))
+
+    def design(self, alike: Floats, activity: Floats, groups: Integers) -> Floats:
+        """See `parameters`."""
+        return np.column_stack([np.ones(len(alike)), alike, activity, groups == 1, groups == 2])
+
+    def coefficients(self, theta: Floats) -> Coefficients:
+        """See `parameters`."""
+        intercept, slope, degree, mixed, ones = theta.tolist()
+        return Coefficients(intercept, slope, degree, (0.0, mixed, ones))
+
+
+class CosineTerms(EdgeTerms):
+    """The paper's: the cosine of the features, and whether the groups are the same.
+
+    With an intercept and a scale, without which it cannot give a sparse graph. The features are
+    taken as they are.
+    """
+
+    name = "cosine"
+    cosine = True
+    parameters = ("intercept", "cosine", "same group")
+
+    def prepared(self, table: Floats) -> Floats:
+        """People of unit length; a person of zeros stays so."""
+        rows = table[:, self.columns]
+        total = np.zeros(len(rows))
+        for column in rows.T:
+            total += column * column
+        norm = np.sqrt(total)[:, None]
+        unit = np.divide(rows, norm, out=np.zeros_like(rows), where=norm > 0)
+        return np.ascontiguousarray(unit.T)
+
+    def design(self, alike: Floats, activity: Floats, groups: Integers) -> Floats:
+        """See `parameters`."""
+        return np.column_stack([np.ones(len(alike)), alike, groups != 1])
+
+    def coefficients(self, theta: Floats) -> Coefficients:
+        """See `parameters`."""
+        intercept, slope, same = theta.tolist()
+        return Coefficients(intercept, slope, 0.0, (same, 0.0, same))
+
+
+EDGE_TERMS: Registry[type[EdgeTerms]] = Registry("edge model")
+EDGE_TERMS.add("distance", DistanceTerms)
+EDGE_TERMS.add("cosine", CosineTerms)

@@ -1,0 +1,134 @@
+"""Every causal model through the one suite of laws, and models that break them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from fairgear.causal import (
+    CausalModel,
+    SimilarityCausalModel,
+    SyntheticCausalModel,
+    SyntheticSettings,
+    check_laws,
+    for_graph,
+    sample,
+)
+from fairgear.causal.base import as_assignment
+from fairgear.errors import FileError, GraphError, NotFittedError
+from fairgear.graph import SensitiveGraph, SimilarityRule, similarity_graph, split
+from tests.graphs import random_graph
+
+
+def table_graph(n: int = 90, seed: int = 0, neighbors: int | None = None) -> SensitiveGraph:
+    """A graph built from a small table of whole and of real numbers, with ids out of order."""
+    rng = np.random.default_rng(seed)
+    sens = rng.integers(0, 2, n)
+    raw = np.stack(
+        [rng.integers(0, 3, n) + sens, sens, rng.normal(size=n) * (1 + sens), rng.random(n) < 0.3],
+        axis=1,
+    ).astype(float)
+    graph = similarity_graph(
+        torch.from_numpy(raw),
+        torch.from_numpy(rng.integers(0, 2, n)),
+        torch.from_numpy(sens),
+        rule=SimilarityRule(0.8, neighbors),
+        sens_column=1,
+        feature_names=["a", "s", "b", "c"],
+        node_id=torch.arange(n) * 3 + 2**60,
+        name="table",
+    )
+    return split(graph)
+
+
+MODELS: dict[str, tuple[Callable[[], CausalModel], Callable[[], SensitiveGraph]]] = {
+    "synthetic": (
+        SyntheticCausalModel,
+        lambda: split(sample(SyntheticSettings(n=150, d_z=8, d=4, a=0.15, threshold=0.7), seed=3)),
+    ),
+    "shift": (SimilarityCausalModel, table_graph),
+    "quantile": (lambda: SimilarityCausalModel("quantile"), table_graph),
+    "nearest rows": (SimilarityCausalModel, lambda: table_graph(neighbors=4)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_laws_hold(name: str) -> None:
+    make, graph = MODELS[name]
+    assert len(check_laws(make, graph())) == 6
+
+
+class Careless(CausalModel):
+    """Sets s and its column; a law is broken on demand."""
+
+    name = "careless"
+
+    def __init__(self, fault: str = "") -> None:
+        self.fault = fault
+        self.calls = 0
+
+    def _fit(self, graph: SensitiveGraph) -> None:
+        return None
+
+    def counterfactual(
+        self, graph: SensitiveGraph, sens: Tensor | int, *, seed: int = 0
+    ) -> SensitiveGraph:
+        sens = as_assignment(graph, sens)
+        self.calls += 1
+        x = graph.x.clone()
+        if graph.sens_column is not None:
+            x[:, graph.sens_column] = sens.float()
+        moved = sens != graph.sens
+        match self.fault:
+            case "identity":
+                x[:, 0] += 1e-6
+            case "seeds":
+                x[moved, 0] += self.calls
+            case "attribute" if bool(moved.any()):
+                sens = sens.clone()
+                sens[moved.nonzero()[0]] ^= 1
+                x[:, 1] = sens.float()
+            case "features" if bool(moved.any()):
+                x[~moved, 0] += 1
+            case "labels" if bool(moved.any()):
+                return graph.replace(x=x, sens=sens, y=torch.where(moved, -1, graph.y))
+            case "order":
+                x[moved, 0] = torch.arange(len(x))[moved].float()
+        return graph.replace(x=x, sens=sens)
+
+
+@pytest.mark.parametrize(
+    ("fault", "law"),
+    [
+        ("identity", "the graph itself"),
+        ("seeds", "same seed"),
+        ("attribute", "what was asked for"),
+        ("features", "whose attribute stays"),
+        ("labels", "unknown labels"),
+        ("order", "order of the people"),
+    ],
+)
+def test_a_broken_law_is_found(fault: str, law: str) -> None:
+    with pytest.raises(GraphError, match=law):
+        check_laws(lambda: Careless(fault), random_graph(40, 80))
+    assert check_laws(Careless, random_graph(40, 80))
+
+
+def test_a_model_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
+    graph, path = table_graph(), tmp_path / "model.safetensors"
+    for_graph(graph).save(path)
+    assert isinstance(CausalModel.load(path), SimilarityCausalModel)
+    with pytest.raises(FileError, match="similarity"):
+        SyntheticCausalModel.load(path)
+
+
+def test_diagnostics_need_a_graph_once() -> None:
+    with pytest.raises(NotFittedError, match="diagnostics"):
+        SyntheticCausalModel().diagnostics()
+    with pytest.raises(NotFittedError, match="never fitted"):
+        SimilarityCausalModel().counterfactual(table_graph(), 0)
