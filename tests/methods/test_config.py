@@ -156,7 +156,7 @@ def test_a_variant_leaves_out_what_its_name_says(
 ) -> None:
     config = GearConfig(variant=variant)
     assert (config.perturbs_self, config.perturbs_neighbors) == (own, around)
-    assert config.uses_generator == generator
+    assert config.uses_vae == generator
     effective = config.effective()
     if not generator:
         assert effective.use_sens

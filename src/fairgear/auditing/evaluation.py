@@ -128,6 +128,11 @@ def evaluate_in(
         alone = sample(graph, rows, SELF_PEOPLE, worlds.seed)
         responses = respond(model, worlds, rows, predictions, alone)
         notes.extend(_about(worlds, worlds.causal_model, responses, len(rows)))
+        if getattr(model, "causal_model_", None) == worlds.causal_model.name:
+            notes.append(
+                "The model was trained on counterfactuals of this same causal model: it is tested "
+                "on its home ground. Evaluate it with another causal model too."
+            )
     with noting(notes):
         flips = {response.key: response.row(clusters, level) for response in responses}
     metrics = {key: estimate.value for key, estimate in estimates.items()}

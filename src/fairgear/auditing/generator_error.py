@@ -126,7 +126,7 @@ class _Inside:
         device = gear.torch_device()
         index = gear.ego_index(graph, chosen).to(device)
         batch = index.batch(torch.arange(len(chosen), device=device), self._scaler(graph))
-        ego = Ego(batch.x, batch.gather(graph.sens.to(device)), batch.adjacency, batch.mask)
+        ego = Ego.of(batch, graph.sens.to(device))
         dose = torch.ones(len(ego), device=device)
         after = generator.counterfactual(ego, self_perturbed(ego), dose)
         change = (after.x - ego.x)[:, 0].double() * self._scaler.scale

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -82,6 +84,15 @@ class CausalModel(ABC):
         """Write what was learned to one safetensors file."""
         tensors, facts = self._state()
         write_tensors(Path(path), tensors, {"causal_model": self.name, "state": facts})
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the kind of model and of what was learned."""
+        tensors, facts = self._state()
+        digest = hashlib.sha256(json.dumps([self.name, facts], sort_keys=True).encode())
+        for name, tensor in sorted(tensors.items()):
+            digest.update(f"{name}:{tensor.dtype}:{tuple(tensor.shape)};".encode())
+            digest.update(tensor.cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()
 
     @classmethod
     def load(cls, path: Path | str) -> Self:

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from fairgear.compiled import compiled, in_chunks
 from fairgear.egos.kernel import Ints, Keys
-from fairgear.egos.pagerank import Egos
 from fairgear.egos.search import Flags
 from fairgear.egos.structure import Structure
 
@@ -16,10 +15,10 @@ WIDTH = 64
 CHUNK = 1024
 
 
-def pack(structure: Structure, egos: Egos) -> Tensor:
+def pack(structure: Structure, ids: Tensor, mask_of: Tensor) -> Tensor:
     """Words (m, k): bit j of entry [i, a] is set iff members a and j of ego i are linked."""
-    members = structure.number_of[egos.ids.numpy()]
-    mask = egos.mask.numpy()
+    members = structure.number_of[ids.numpy()]
+    mask = mask_of.numpy()
     words = np.zeros(members.shape, np.int64)
 
     def work(start: int, stop: int) -> None:

@@ -61,7 +61,7 @@ class EgoIndex:
         return cls(
             ids=egos.ids.int(),
             mask=egos.mask,
-            adjacency=bits.pack(structure, egos),
+            adjacency=bits.pack(structure, egos.ids, egos.mask),
             uncertified=int(egos.uncertified.sum()),
             key=_key(graph, how, nodes),
         )
@@ -116,6 +116,13 @@ class EgoIndex:
             mask=self.mask.to(device),
             adjacency=self.adjacency.to(device),
         )
+
+    def in_world(self, graph: SensitiveGraph) -> EgoIndex:
+        """The same members with the links that they have in another graph of the same nodes."""
+        structure = Structure.of(graph.edge_index, len(graph.x), graph.node_id)
+        words = bits.pack(structure, self.ids.cpu().long(), self.mask.cpu())
+        world = hashlib.sha256(f"{self.key}:{graph.fingerprint('edge_index')}".encode())
+        return replace(self, adjacency=words.to(self.ids.device), key=world.hexdigest())
 
     def batch(self, rows: Tensor, features: Tensor) -> EgoBatch:
         """The egos in `rows` of this index with the features (n, d) of their members."""

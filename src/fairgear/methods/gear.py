@@ -14,11 +14,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairgear.causal import CausalModel, for_graph
 from fairgear.causal.noise import node_uniform
 from fairgear.egos import EgoIndex
+from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.augmentation import VaeTask
 from fairgear.methods.base import METHODS, Method, Scores, check_trainable
+from fairgear.methods.causal_generator import CausalGenerator
 from fairgear.methods.gear_config import GearConfig, Regime
 from fairgear.methods.gear_training import GearNetwork, GearTask
 from fairgear.methods.generator_report import GeneratorReport, report_generator
@@ -40,18 +43,21 @@ class Gear(Method):
 
     After `fit`: `history_` (loss terms and validation over time of `generator` and `network`),
     `generator_report_` (how good the counterfactual egos are), `scaler_` (of the features),
-    `regime_` (how it was trained, where the settings leave that open) and `threshold_`.
+    `regime_` (how it was trained, where the settings leave that open), `causal_model_` (the name of
+    the causal model that took the generator's place, if any) and `threshold_`.
     """
 
     name = "gear"
     config_type = GearConfig
     config: GearConfig
+    _generator: Generator | None = None
 
     def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
         super().__init__(seed=seed, device=device, **settings)
         self.history_: dict[str, History] = {}
         self.generator_report_: GeneratorReport | None = None
         self.regime_: Regime | None = None
+        self.causal_model_: str | None = None
         self._index: EgoIndex | None = None
 
     @classmethod
@@ -61,12 +67,27 @@ class Gear(Method):
         settings = {name: getattr(config, name) for name in config.to_dict()}
         return cls(seed=seed, device=device, **settings)
 
-    def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
-        """Train the generator on all nodes, then encoder and classifier; see `Method.fit`."""
+    def fit(
+        self,
+        graph: SensitiveGraph,
+        *,
+        checkpoint: Path | None = None,
+        causal_model: CausalModel | None = None,
+    ) -> Self:
+        """Train the generator on all nodes, then encoder and classifier.
+
+        Args:
+            graph: see `Method.fit`.
+            checkpoint: see `Method.fit`.
+            causal_model: with `augmentation="causal"`, the fitted model that takes the place of
+                the graph VAE; that of the graph if not given.
+        """
         check_trainable(graph)
         config, device = self.config.effective(), self.torch_device()
+        _check_augmentation(config, causal_model)
         regime = config.regime(int(graph.train_mask.sum()))
         self.threshold_, self.history_, self.generator_report_ = None, {}, None
+        self.causal_model_ = None
         self._settings, self.regime_ = self.config, regime
         self._build(graph.x.shape[1], graph.sens_column, config, regime)
         index = self.ego_index(graph).to(device)
@@ -77,11 +98,17 @@ class Gear(Method):
 
         def egos(people: Tensor) -> Ego:
             batch = index.batch(order[people], x)
-            return Ego(batch.x, batch.gather(sens), batch.adjacency, batch.mask)
+            return Ego.of(batch, sens)
 
-        parts = _Parts(checkpoint, self._run_key(graph))
         self._fit_inputs(x[order], sens[order])
-        self._fit_generator(egos, sens[order], parts.checkpoint("generator"))
+        if config.uses_causal_model:
+            causal_model = for_graph(graph) if causal_model is None else causal_model
+            self.causal_model_ = causal_model.name
+            self._generator = CausalGenerator(
+                causal_model, graph, index, self.scaler_, seed=self.seed
+            )
+        parts = _Parts(checkpoint, self._run_key(graph, causal_model))
+        self._fit_vae(egos, sens[order], parts.checkpoint("generator"))
         people = torch.arange(len(x), device=device)
         task = GearTask(
             self._network,
@@ -117,7 +144,7 @@ class Gear(Method):
         if network.unit_rows is not None:
             network.unit_rows.fit(x, self.scaler_, network.erasure)
 
-    def _fit_generator(
+    def _fit_vae(
         self, egos: Callable[[Tensor], Ego], sens: Tensor, checkpoint: Checkpoint | None
     ) -> None:
         """Train the VAE and report on it."""
@@ -166,7 +193,7 @@ class Gear(Method):
         parts = []
         for chunk in torch.split(rows, _CHUNK):
             batch = index.batch(chunk.to(device), x)
-            ego = Ego(batch.x, batch.gather(sens), batch.adjacency, batch.mask)
+            ego = Ego.of(batch, sens)
             views = [ego]
             if len(fixed):
                 views = [self._assigned(ego, batch.gather(values)) for values in fixed]
@@ -194,10 +221,12 @@ class Gear(Method):
         return generator.counterfactual(ego, sens, full, move_edges=False)
 
     def generator(self) -> Generator | None:
-        """What makes the counterfactual egos of the fitted model; none for the variant np."""
-        if self._fitted_config.variant == "np":
-            return None
-        return FlipOnly() if self._vae is None else VaeGenerator(self._vae)
+        """What makes the counterfactual egos of the fitted model.
+
+        None for the variant np, and for a model with `augmentation="causal"` that was loaded: a
+        causal model's worlds are those of the graph it was trained on, and are not saved.
+        """
+        return self._generator
 
     def ego_index(self, graph: SensitiveGraph, nodes: Tensor | None = None) -> EgoIndex:
         """The ego index; that of the last whole graph is kept, since worlds often share edges."""
@@ -219,12 +248,18 @@ class Gear(Method):
             self.scaler_ = FeatureScaler(features, sens_column).to(device)
             self._network = GearNetwork(features, config, regime).to(device)
             self._vae: GraphVAE | None = None
-            if config.uses_generator:
+            if config.uses_vae:
                 settings = config.generator
                 self._vae = GraphVAE(features, settings.hidden, settings.latent).to(device)
+        self._generator = None
+        if self._vae is not None:
+            self._generator = VaeGenerator(self._vae)
+        elif config.variant == "nc":
+            self._generator = FlipOnly()
 
-    def _run_key(self, graph: SensitiveGraph) -> str:
+    def _run_key(self, graph: SensitiveGraph, causal_model: CausalModel | None) -> str:
         what = [installed_version(), self.config.to_dict(), self.seed, graph.fingerprint()]
+        what.append(None if causal_model is None else causal_model.fingerprint())
         text = json.dumps([*what, graph.sens_column], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -240,6 +275,7 @@ class Gear(Method):
             "features": len(self.scaler_.mean) + (self._sens_column is not None),
             "sens_column": self._sens_column,
             "regime": None if self.regime_ is None else asdict(self.regime_),
+            "causal_model": self.causal_model_,
             "history": {name: history.as_dict() for name, history in self.history_.items()},
             "generator_report": None if report is None else asdict(report),
         }
@@ -265,6 +301,7 @@ class Gear(Method):
         self._network.eval()
         try:
             self.history_ = {name: History(**rows) for name, rows in facts["history"].items()}
+            self.causal_model_ = facts["causal_model"]
             report = facts["generator_report"]
             self.generator_report_ = None if report is None else GeneratorReport(**report)
         except (KeyError, TypeError, AttributeError) as error:
@@ -289,6 +326,24 @@ class _Parts:
     def remove(self) -> None:
         for made in self._made:
             made.remove()
+
+
+def _check_augmentation(config: GearConfig, causal_model: CausalModel | None) -> None:
+    if causal_model is not None and not config.uses_causal_model:
+        raise ParameterError(
+            "causal_model",
+            got=f"one, with augmentation {config.augmentation!r} and variant {config.variant!r}",
+            allowed="one with augmentation 'causal' and a variant that has a generator",
+            next_step="use Gear(augmentation='causal')",
+        )
+    if config.uses_causal_model and config.assignments:
+        # It would have to be asked about every graph that the model is to predict on.
+        raise ParameterError(
+            "assignments with augmentation 'causal'",
+            got=config.assignments,
+            allowed="0",
+            next_step="leave assignments out, or use the augmentation 'vae'",
+        )
 
 
 METHODS.add("gear", Gear)

@@ -100,6 +100,9 @@ class GearConfig(Config):
     """The subgraph encoder: graphsage, gcn, gin, jk or infomax."""
     variant: str = "full"
     """full; ns, nn, np without self, neighbour, any perturbation; nc without the generator."""
+    augmentation: str = "vae"
+    """Where counterfactual egos come from: a graph `vae` that is trained first, or a `causal`
+    model, that of the graph unless another is given."""
     k: int = 20
     """Members of an ego, its centre counted; at most 64."""
     alpha: float = 0.15
@@ -161,6 +164,7 @@ class GearConfig(Config):
         return {
             "encoder": ENCODER_NAMES,
             "variant": VARIANTS,
+            "augmentation": ("vae", "causal"),
             "k": (1, 64),
             "alpha": (1e-6, 1 - 1e-6),
             "layers": (1, 16),
@@ -240,6 +244,11 @@ class GearConfig(Config):
         return self.variant in ("full", "ns", "nc")
 
     @property
-    def uses_generator(self) -> bool:
+    def uses_vae(self) -> bool:
         """Whether a graph VAE is trained."""
-        return self.variant not in ("np", "nc")
+        return self.variant not in ("np", "nc") and self.augmentation == "vae"
+
+    @property
+    def uses_causal_model(self) -> bool:
+        """Whether a causal model takes its place."""
+        return self.variant not in ("np", "nc") and self.augmentation == "causal"

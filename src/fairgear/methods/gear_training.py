@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -243,7 +243,7 @@ class GearTask(Task):
         chance = torch.where(ego.adjacency > 0, 1 - share, share * density)
         upper = torch.triu(torch.rand_like(chance) < chance, diagonal=1) & pairs
         adjacency = (upper | upper.transpose(1, 2)).to(ego.x.dtype)
-        return Ego(ego.x, ego.sens, adjacency, ego.mask)
+        return replace(ego, adjacency=adjacency)
 
     def _flip_rate(self, views: _Views) -> float:
         label = views.logits > 0
@@ -274,7 +274,7 @@ def _joined_views(parts: list[_Views]) -> _Views:
 
 
 def joined(egos: list[Ego]) -> Ego:
-    """Several batches as one."""
+    """Several batches as one, for the network: whose egos they are, it does not ask."""
     return Ego(
         *(
             torch.cat([getattr(ego, key) for ego in egos])

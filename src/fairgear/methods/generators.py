@@ -1,13 +1,17 @@
-"""Where counterfactual egos come from: a learned graph VAE, or the flip of s alone."""
+"""Where counterfactual egos come from: a learned graph VAE, or the flip of s alone.
+
+`causal_generator.py` has the third: a causal model of the whole graph.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
 
+from fairgear.egos import EgoBatch
 from fairgear.nn.graph_vae import GraphVAE
 
 _TINY = 1e-30
@@ -25,6 +29,13 @@ class Ego:
     """(B, k, k)."""
     mask: Tensor
     """(B, k), false for padded members."""
+    n_id: Tensor | None = None
+    """(B, k), the members' rows of the graph, where they are known; for padding, the centre's."""
+
+    @classmethod
+    def of(cls, batch: EgoBatch, sens: Tensor) -> Self:
+        """A batch of an index whose features are scaled already; `sens` is everyone's."""
+        return cls(batch.x, batch.gather(sens), batch.adjacency, batch.mask, batch.n_id)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -47,7 +58,7 @@ class FlipOnly:
         self, ego: Ego, sens: Tensor, dose: Tensor, *, move_edges: bool = True
     ) -> Ego:
         """The ego with s set."""
-        return Ego(ego.x, sens, ego.adjacency, ego.mask)
+        return replace(ego, sens=sens)
 
 
 class VaeGenerator:
@@ -70,7 +81,7 @@ class VaeGenerator:
             shift = self.vae.decode_features(h, sens) - self.vae.decode_features(h, ego.sens)
             x = (ego.x + dose[:, None, None] * shift) * ego.mask[..., None]
             edges = self._edges(ego, h, sens, dose) if move_edges else ego.adjacency
-            return Ego(x, sens, edges, ego.mask)
+            return replace(ego, x=x, sens=sens, adjacency=edges)
 
     def latent(self, ego: Ego) -> Tensor:
         """The posterior mean of H."""
