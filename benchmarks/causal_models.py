@@ -1,10 +1,10 @@
 """What each causal model does to Bail and Credit: edges added and removed, and how long it takes.
 
-    .venv/bin/python benchmarks/causal_models.py             # all rows, two to three minutes
-    .venv/bin/python benchmarks/causal_models.py --table     # the table from the rows
+    OMP_NUM_THREADS=1 .venv/bin/python benchmarks/causal_models.py    # five minutes on one core
+    .venv/bin/python benchmarks/causal_models.py --table              # the table from the rows
 
 One row a graph, a model and an intervention. The paper's cosine runs with its gate off: with it,
-no edge would move on either graph. Seconds are of one counterfactual of a fitted model.
+no edge would move on either graph. Seconds are of one counterfactual of a model that is fitted.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def table(rows: pd.DataFrame) -> str:
                 f"{row['label_homophily_before']:.3f} → {row['label_homophily_after']:.3f}",
                 f"{row['seconds']:.1f}",
             ]
-            lines.append("| " + " | ".join(cells).replace("%", " %") + " |")
-    return "\n".join(lines).replace("|  |", "| |")
+            lines.append("|".join(["", *(f" {cell} " if cell else " " for cell in cells), ""]))
+    return "\n".join(lines).replace("%", " %")
 
 
 def main() -> None:

@@ -12,8 +12,9 @@ from fairgear.auditing.model import Model, Predictions, predict
 from fairgear.auditing.response import Response, partial_response
 from fairgear.auditing.threads import one_thread
 from fairgear.auditing.worlds import World, Worlds
+from fairgear.graph import SensitiveGraph
 from fairgear.metrics import between_worlds, flips, over_rates, score_change
-from fairgear.progress import Bar, bar
+from fairgear.progress import Bar, bar, quiet
 
 Ask = Callable[[World], Predictions]
 
@@ -34,7 +35,7 @@ def respond(
     with bar("asking in other worlds", total=1 + 2 * drawn + worlds.draws + len(alone)) as progress:
 
         def ask(world: World) -> Predictions:
-            answer = predict(model, world.graph, rows)
+            answer = _answer(model, world.graph, rows)
             progress.advance()
             return answer
 
@@ -46,6 +47,12 @@ def respond(
             *_around(ask, worlds, rows, factual),
             *_self(model, worlds, rows, factual, alone, progress),
         ]
+
+
+def _answer(model: Model, world: SensitiveGraph, rows: Tensor) -> Predictions:
+    """What the model says in one world; what it has to say beside that it says on the graph."""
+    with quiet():
+        return predict(model, world, rows)
 
 
 def _placebo(ask: Ask, world: World, factual: Predictions) -> Response:
@@ -131,7 +138,7 @@ def _self(
     with one_thread():
         for i, world in enumerate(worlds.alone(people)):
             position = int(alone[i])
-            answer = predict(model, world, people[i : i + 1])
+            answer = _answer(model, world, people[i : i + 1])
             scores[position], labels[position] = answer.scores[0], answer.labels[0]
             progress.advance()
     part = np.zeros((1, len(rows)), dtype=np.bool_)

@@ -120,8 +120,7 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
         work = partial(_search, structure, how, sources, ids, mask, uncertified)
         in_chunks(work, m, CHUNK, "egos")
     doubtful = int(uncertified.sum())
-    # A word about the whole graph; an evaluation asks for some egos in hundreds of worlds.
-    if doubtful and nodes is None:
+    if doubtful:
         log(f"egos: {doubtful} of {m} have a last place that is tied, nearly, or past the budget")
     return Egos(
         torch.from_numpy(structure.row_of[ids]),
