@@ -423,3 +423,10 @@ def test_bad_settings(graph: SensitiveGraph) -> None:
         evaluate(Constant(), graph, draws=0)
     with pytest.raises(ParameterError, match="released_share"):
         evaluate(Constant(), graph, released_share=2)
+
+
+def test_what_a_causal_model_has_to_say_is_said(graph: SensitiveGraph) -> None:
+    fitted = for_graph(graph.replace(mechanism=None, latent=None))
+    result = evaluate(Everything(), graph, causal_model=fitted, draws=1)
+    assert fitted.notes
+    assert set(fitted.notes) <= set(result.notes)

@@ -168,6 +168,7 @@ def _about(
         else "a model of how the graph came about, not the truth: so are the flip rates"
     )
     notes = [f"The causal model of this evaluation, {causal_model.name!r}, is {what}."]
+    notes.extend(causal_model.notes)
     measured = {response.intervention: len(response.positions) for response in responses}
     asked = measured["self"]
     whom = f"all {people}" if asked == people else f"{asked} of the {people}"

@@ -70,14 +70,19 @@ class CausalModel(ABC):
                 allowed="a graph, for models that were loaded from a file",
                 next_step="pass the graph",
             )
-        return diagnose(self, graph, quality=self._quality(), notes=self._notes(), seed=seed)
+        return diagnose(self, graph, quality=self._quality(), notes=self.notes, seed=seed)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Plain sentences that every result of this model must be read with."""
+        return self._notes()
 
     def _quality(self) -> dict[str, Any]:
         """How well the model describes the graph, where that was measured; JSON-ready."""
         return {}
 
     def _notes(self) -> tuple[str, ...]:
-        """Plain sentences that every result of this model must be read with."""
+        """What `notes` says; nothing, unless overridden."""
         return ()
 
     def save(self, path: Path | str) -> None:

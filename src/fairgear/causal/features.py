@@ -26,6 +26,8 @@ class FeatureModel(ABC):
     """What a person's row of the table would be, had their attribute been another."""
 
     name: ClassVar[str]
+    how: ClassVar[str]
+    """By what the features are moved, to be read after "Features are moved"."""
 
     def fit(self, table: Floats, sens: Integers, node_id: Integers, skip: int | None) -> Self:
         """Learn from a table (n, d); `skip` is the column that holds `sens`, if any."""
@@ -87,6 +89,7 @@ class FeatureShift(FeatureModel):
     """x + (s' − s)·(E[X | s = 1] − E[X | s = 0]), as in the paper."""
 
     name = "shift"
+    how = "by the difference of the groups' means"
     shift: Floats
     """(d,), 0 in the sensitive column."""
 
@@ -122,6 +125,7 @@ class FeatureQuantiles(FeatureModel):
     """
 
     name = "quantile"
+    how = "by a map of quantiles between the groups"
 
     def _learn(self, table: Floats, sens: Integers) -> None:
         self._sorted = [np.sort(table[sens == group], axis=0) for group in (0, 1)]

@@ -140,11 +140,7 @@ class FittedCausalModel(CausalModel):
         return {} if self._edges is None else self._edges.quality()
 
     def _notes(self) -> tuple[str, ...]:
-        how = {
-            "shift": "by the difference of the groups' means",
-            "quantile": "by a map of quantiles between the groups",
-        }[self.features]
-        moved = f"Features are moved {how}, a model."
+        moved = f"Features are moved {FEATURE_MODELS[self.features].how}, a model."
         if self._edges is None:
             return moved, "Edges are held fixed, as was asked for."
         return moved, *self._edges.notes()

@@ -78,10 +78,7 @@ class SimilarityCausalModel(CausalModel):
         return self._factual
 
     def _notes(self) -> tuple[str, ...]:
-        how = {
-            "shift": "by the difference of the groups' means",
-            "quantile": "by a map of quantiles between the groups",
-        }[self.features]
+        how = FEATURE_MODELS[self.features].how
         return (
             f"Features are moved {how}, a model; edges follow by the rule that built the graph.",
         )
