@@ -57,7 +57,11 @@ def table(rows: pd.DataFrame, by: Sequence[str], columns: dict[str, str]) -> str
         cells = [str(name) for name in names]
         for key in columns:
             values = part[key].to_numpy()
-            mean, spread = values.mean(), np.std(values, ddof=1)
+            mean = values.mean()
+            if len(values) == 1:
+                cells.append(f"{mean:.4f}")
+                continue
+            spread = np.std(values, ddof=1)
             cells.append(f"{mean:.4f} ± {spread:.4f}")
             if len(values) >= 3:
                 half = stats.t.ppf(0.975, len(values) - 1) * spread / np.sqrt(len(values))

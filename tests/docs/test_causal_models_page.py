@@ -37,7 +37,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return found
 
 
-def test_the_blocks_run(names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_blocks_run(names: dict[str, Any]) -> None:
     zero = names["zero"]
     assert (zero.intervention, zero.people_moved) == ("all 0", 0.5425)
     shown = f"zero.edges_added, zero.edges_removed  # {zero.edges_added}, {zero.edges_removed}"
