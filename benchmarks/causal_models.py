@@ -1,10 +1,10 @@
 """What each causal model does to Bail and Credit: edges added and removed, and how long it takes.
 
-    OMP_NUM_THREADS=1 .venv/bin/python benchmarks/causal_models.py    # five minutes on one core
-    .venv/bin/python benchmarks/causal_models.py --table              # the table from the rows
+    .venv/bin/python benchmarks/causal_models.py             # all rows, five minutes of one core
+    .venv/bin/python benchmarks/causal_models.py --table     # the table from the rows
 
 One row a graph, a model and an intervention. The paper's cosine runs with its gate off: with it,
-no edge would move on either graph. Seconds are of one counterfactual of a model that is fitted.
+no edge would move on either graph. Seconds are CPU time, of one counterfactual of a fitted model.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ def measure(name: str, graph: SensitiveGraph, rule: dict[str, Changes]) -> list[
     `rule` keeps the edges that the first model, which runs the rule, adds and removes in each
     world: what the others share with it.
     """
-    start = time.perf_counter()
+    start = time.process_time()
     model = MODELS[name]().fit(graph)
-    fit_seconds = time.perf_counter() - start
+    fit_seconds = time.process_time() - start
     rows = []
     for effect in model.diagnostics().effects:
         sens = at_rate(graph, RATES[effect.intervention])
-        start = time.perf_counter()
+        start = time.process_time()
         world = model.counterfactual(graph, sens)
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         changes = [set(zip(*pairs.tolist(), strict=True)) for pairs in edge_changes(graph, world)]
         known = rule.setdefault(effect.intervention, changes)
         rows.append(

@@ -43,8 +43,10 @@ class Structure:
         number_of = np.empty_like(row_of)
         number_of[row_of] = np.arange(num_nodes)
         source, target = number_of[edge_index.cpu().numpy()]
-        order = np.argsort(source * num_nodes + target)
-        indices = target[order].astype(np.int32)
+        key = source * num_nodes + target
+        if not (key[1:] > key[:-1]).all():
+            target = target[np.argsort(key)]
+        indices = target.astype(np.int32)
         indptr = np.zeros(num_nodes + 1, np.int64)
         np.cumsum(np.bincount(source, minlength=num_nodes), out=indptr[1:])
         adjacency = adjacency_matrix(indptr, indices)

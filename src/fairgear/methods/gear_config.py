@@ -59,7 +59,7 @@ class Regime:
 
     dropout: float
     weight_decay: float
-    learning_rate: float
+    logit_weight: float
     steps: int
     batch_size: int
     normalize_rows: bool
@@ -71,7 +71,7 @@ class Regime:
         return cls(
             dropout=0.5,
             weight_decay=1e-3,
-            learning_rate=0.01,
+            logit_weight=1.0,
             steps=1000,
             batch_size=100,
             normalize_rows=False,
@@ -84,7 +84,7 @@ class Regime:
         return cls(
             dropout=0.0,
             weight_decay=1e-5,
-            learning_rate=0.003,
+            logit_weight=0.1,
             steps=2000,
             batch_size=300,
             normalize_rows=True,
@@ -119,8 +119,9 @@ class GearConfig(Config):
     """λ_s: share of the neighbour-perturbed egos in that distance."""
     neighbor_draws: int = 2
     """C: neighbour-perturbed egos a person and step."""
-    logit_weight: float = 1.0
-    """Weight of the squared difference of factual and counterfactual logits."""
+    logit_weight: float | None = None
+    """Weight of the squared difference of factual and counterfactual logits. [1 up to 5,000
+    training labels, above that 0.1]"""
     weight_decay: float | None = None
     """μ: weight of the squared norm of the parameters. [0.001 up to 5,000 training labels, above
     that 0.00001]"""
@@ -140,8 +141,8 @@ class GearConfig(Config):
     normalize_rows: bool | None = None
     """Scale each person's features to unit length, so that a common factor changes nothing. [no up
     to 5,000 training labels, above that yes]"""
-    learning_rate: float | None = None
-    """Of Adam. [0.01 up to 5,000 training labels, above that 0.003]"""
+    learning_rate: float = 0.01
+    """Of Adam."""
     steps: int | None = None
     """Training steps, one batch each. [1,000 up to 5,000 training labels, above that 2,000]"""
     batch_size: int | None = None

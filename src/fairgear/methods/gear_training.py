@@ -87,7 +87,7 @@ class GearTask(Task):
     ) -> None:
         self.network = network
         self.config = config
-        self.batch_size = regime.batch_size
+        self.regime = regime
         self.generator = generator
         self.egos = egos
         self.y = y
@@ -100,17 +100,17 @@ class GearTask(Task):
         # Adam adds weight_decay·θ to the gradient; that of μ‖θ‖² is 2μθ.
         self.optimizers = {
             "network": torch.optim.Adam(
-                network.parameters(), lr=regime.learning_rate, weight_decay=2 * regime.weight_decay
+                network.parameters(), lr=config.learning_rate, weight_decay=2 * regime.weight_decay
             )
         }
 
     def step(self, number: int) -> dict[str, Tensor]:
         """One batch of labelled people for L_p, one of all people for L_f."""
-        size = min(self.batch_size, len(self.train_rows))
+        size = min(self.regime.batch_size, len(self.train_rows))
         labelled = self.train_rows[
             torch.randperm(len(self.train_rows), device=self.y.device)[:size]
         ]
-        anyone = torch.randint(len(self.y), (self.batch_size,), device=self.y.device)
+        anyone = torch.randint(len(self.y), (self.regime.batch_size,), device=self.y.device)
         ego = self.egos(labelled)
         views = self._views(self.egos(anyone), also=ego)
         parts = {
@@ -126,7 +126,7 @@ class GearTask(Task):
             parts["infomax"] = auxiliary
         terms = objectives.weighted(
             parts,
-            {"fairness": self.config.fairness_weight, "consistency": self.config.logit_weight},
+            {"fairness": self.config.fairness_weight, "consistency": self.regime.logit_weight},
         )
         self.optimizers["network"].zero_grad(set_to_none=True)
         terms.total.backward()  # type: ignore[no-untyped-call]  # torch
@@ -182,7 +182,7 @@ class GearTask(Task):
         if not distances:
             return {}
         parts = {"fairness": torch.stack(distances).sum()}
-        if self.config.logit_weight > 0:
+        if self.regime.logit_weight > 0:
             parts["consistency"] = torch.stack(gaps).mean()
         return parts
 
