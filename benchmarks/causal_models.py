@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
-from plan import RESULTS, _commit
+from plan import RESULTS, commit
 
 import fairgear as fg
 from fairgear.causal import (
@@ -79,7 +79,7 @@ def measure(name: str, graph: SensitiveGraph, rule: dict[str, Changes]) -> list[
                 "highest_degree_after": effect.after.degree_quantiles[-1],
                 "fit_seconds": fit_seconds,
                 "seconds": seconds,
-                "commit": _commit(),
+                "commit": commit(),
             }
         )
     return rows

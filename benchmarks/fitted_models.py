@@ -9,16 +9,16 @@ it would hold them fixed; the column `gate` says which it would be.
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from plan import RESULTS, commit
 
 import fairgear as fg
 from fairgear.causal import FittedCausalModel, at_rate, edge_changes
 from fairgear.graph import SensitiveGraph
 
-ROWS = Path(__file__).parents[1] / "docs" / "results" / "fitted_models.csv"
+ROWS = RESULTS / "fitted_models.csv"
 GRAPHS = ("synthetic", "german", "nba", "bail", "credit")
 EDGES = ("distance", "cosine")
 WORLDS = {"all 0": 0.0, "all 1": 1.0, "half": 0.5}
@@ -51,7 +51,9 @@ def rows_of(name: str, graph: SensitiveGraph, edges: str) -> list[dict[str, Any]
         seconds = time.perf_counter() - start
         added, removed = (pairs.shape[1] for pairs in edge_changes(graph, after))
         rows.append(
-            common | {"world": world, "added": added, "removed": removed, "seconds": seconds}
+            common
+            | {"world": world, "added": added, "removed": removed, "seconds": seconds}
+            | {"commit": commit()}
         )
     return rows
 

@@ -32,7 +32,7 @@ def carry_out(
     with ProcessPoolExecutor(max(1, jobs), mp_context=get_context("spawn")) as pool:
         todo = [pool.submit(measure, *cell) for cell in plan if cell not in done and jobs > 0]
         for future in as_completed(todo):
-            rows.append({**future.result(), "commit": _commit()})
+            rows.append({**future.result(), "commit": commit()})
             rows.sort(key=lambda row: order[tuple(row[key] for key in CELL)])
             pd.DataFrame(rows).to_csv(path, index=False)
             print(f"{len(rows)} of {len(plan)}", flush=True)
@@ -70,6 +70,7 @@ def table(rows: pd.DataFrame, by: Sequence[str], columns: dict[str, str]) -> str
     return "\n".join(lines)
 
 
-def _commit() -> str:
+def commit() -> str:
+    """The commit that a row was measured at."""
     command = ["git", "rev-parse", "--short", "HEAD"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

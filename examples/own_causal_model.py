@@ -9,9 +9,7 @@ import pandas as pd
 from torch import Tensor
 
 import fairgear as fg
-from fairgear.causal import CAUSAL_MODELS, CausalModel, check_laws
-from fairgear.causal.base import as_assignment
-from fairgear.causal.noise import node_uniform
+from fairgear.causal import CAUSAL_MODELS, CausalModel, as_assignment, check_laws, node_uniform
 from fairgear.graph import SensitiveGraph
 
 

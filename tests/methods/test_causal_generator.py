@@ -130,7 +130,7 @@ def test_gear_trains_with_a_causal_model_and_says_so(
     }
     data = graphs[kind]
     gear = tiny(augmentation="causal").fit(data)
-    assert gear.causal_model_ == for_graph(data).name
+    assert gear.causal_model_ == for_graph(data).fingerprint()
     assert isinstance(gear.generator(), CausalGenerator)
     assert gear.generator_report_ is None
     assert "generator" not in gear.history_
@@ -145,6 +145,10 @@ def test_gear_trains_with_a_causal_model_and_says_so(
     assert back.causal_model_ == gear.causal_model_
     home = evaluate(back, data, draws=1)
     assert any("home ground" in note for note in home.notes)
+    if kind == "similarity":
+        other = SimilarityCausalModel("quantile").fit(data)
+        away = evaluate(back, data, causal_model=other, draws=1)
+        assert not any("home ground" in note for note in away.notes)
     assert not any("home ground" in note for note in evaluate(learned, data, draws=1).notes)
 
 

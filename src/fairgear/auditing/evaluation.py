@@ -128,7 +128,7 @@ def evaluate_in(
         alone = sample(graph, rows, SELF_PEOPLE, worlds.seed)
         responses = respond(model, worlds, rows, predictions, alone)
         notes.extend(_about(worlds, worlds.causal_model, responses, len(rows)))
-        if getattr(model, "causal_model_", None) == worlds.causal_model.name:
+        if getattr(model, "causal_model_", None) == worlds.causal_model.fingerprint():
             notes.append(
                 "The model was trained on counterfactuals of this same causal model: it is tested "
                 "on its home ground. Evaluate it with another causal model too."

@@ -1,11 +1,12 @@
 """Causal models: what a graph would be, had its sensitive attribute been another."""
 
-from fairgear.causal.base import CAUSAL_MODELS, CausalModel
+from fairgear.causal.base import CAUSAL_MODELS, CausalModel, as_assignment
 from fairgear.causal.diagnostics import Diagnostics, Effect, edge_changes
 from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.for_graph import for_graph
 from fairgear.causal.interventions import RATES, at_random, at_rate, flipped, released_world
 from fairgear.causal.laws import check_laws
+from fairgear.causal.noise import node_uniform, pair_uniform
 from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.synthetic import (
     SyntheticCausalModel,
@@ -25,12 +26,15 @@ __all__ = [
     "SyntheticCausalModel",
     "SyntheticMechanism",
     "SyntheticSettings",
+    "as_assignment",
     "at_random",
     "at_rate",
     "check_laws",
     "edge_changes",
     "flipped",
     "for_graph",
+    "node_uniform",
+    "pair_uniform",
     "released_world",
     "sample",
 ]

@@ -43,8 +43,8 @@ class Gear(Method):
 
     After `fit`: `history_` (loss terms and validation over time of `generator` and `network`),
     `generator_report_` (how good the counterfactual egos are), `scaler_` (of the features),
-    `regime_` (how it was trained, where the settings leave that open), `causal_model_` (the name of
-    the causal model that took the generator's place, if any) and `threshold_`.
+    `regime_` (how it was trained, where the settings leave that open), `causal_model_` (the
+    fingerprint of the causal model that took the generator's place, if any) and `threshold_`.
     """
 
     name = "gear"
@@ -103,7 +103,7 @@ class Gear(Method):
         self._fit_inputs(x[order], sens[order])
         if config.uses_causal_model:
             causal_model = for_graph(graph) if causal_model is None else causal_model
-            self.causal_model_ = causal_model.name
+            self.causal_model_ = causal_model.fingerprint()
             self._generator = CausalGenerator(
                 causal_model, graph, index, self.scaler_, seed=self.seed
             )
