@@ -42,6 +42,11 @@ def compiled(function: F) -> F:
     return cast(F, dispatcher)
 
 
+def threads() -> int:
+    """How many threads to use: one a core, or NUMBA_NUM_THREADS."""
+    return int(numba.config.NUMBA_NUM_THREADS)
+
+
 def in_chunks(work: Callable[[int, int], None], total: int, chunk: int, description: str) -> None:
     """Call work(start, stop) for consecutive chunks of range(total) on all cores.
 
@@ -53,8 +58,10 @@ def in_chunks(work: Callable[[int, int], None], total: int, chunk: int, descript
     if len(starts) <= 1:
         work(0, total)
         return
-    threads = min(int(numba.config.NUMBA_NUM_THREADS), len(starts))
-    with bar(description, total) as shown, ThreadPoolExecutor(threads) as pool:
+    with (
+        bar(description, total) as shown,
+        ThreadPoolExecutor(min(threads(), len(starts))) as pool,
+    ):
         sizes = {
             pool.submit(work, start, min(start + chunk, total)): min(chunk, total - start)
             for start in starts

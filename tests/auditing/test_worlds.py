@@ -46,6 +46,12 @@ def test_no_world_without_a_causal_model() -> None:
     x[:, graph.sens_column or 0] = 0
     worlds = Worlds(graph.replace(x=x, sens=torch.zeros_like(graph.sens)))
     assert worlds.causal_model is None
-    assert "group 1" in worlds.why_none
+    assert "group 0" in worlds.why_none
     with pytest.raises(GraphError, match="counterfactual worlds"):
         _ = worlds.strict
+
+
+def test_a_graph_that_its_causal_model_refuses_is_an_error() -> None:
+    graph = small_graph(60)
+    with pytest.raises(GraphError, match="features that differ"):
+        Worlds(graph.replace(x=graph.x + (torch.arange(graph.x.shape[1]) == 1)))

@@ -80,6 +80,12 @@ def test_a_wrong_total_closes_the_gate() -> None:
     assert EdgeQuality(0.9, 0.9, 104.0, 100.0, ((104.0, 100.0),)).shortcoming() is None
 
 
+def test_degrees_alone_do_not_open_the_gate() -> None:
+    bins = ((100.0, 100.0),)
+    assert "without degrees" in str(EdgeQuality(0.9, 0.59, 100.0, 100.0, bins).shortcoming())
+    assert EdgeQuality(0.9, 0.61, 100.0, 100.0, bins).shortcoming() is None
+
+
 def test_too_few_edges_close_the_gate() -> None:
     drawn = people(100, 3, SHARP)
     for count in (0, 1, 49):

@@ -99,3 +99,16 @@ def test_one_group_is_not_enough() -> None:
     table, sens, ids = people()
     with pytest.raises(GraphError, match="nobody in group 1"):
         FeatureShift().fit(table, np.zeros_like(sens), ids, 1)
+
+
+def test_equal_columns_stay_equal_and_a_value_of_ones_own_leaves_nothing_to_chance() -> None:
+    rng = np.random.default_rng(3)
+    sens = (np.arange(N) < 100).astype(np.int64)
+    binary = (rng.random(N) < np.where(sens == 1, 0.7, 0.2)).astype(float)
+    table = np.stack([binary, binary, rng.normal(size=N)], axis=1)
+    ids = torch.arange(N)
+    model = FeatureQuantiles().fit(table, sens, ids.numpy(), None)
+    first, second = (model.moved(table, sens, 1 - sens, ids, seed=seed) for seed in (0, 1))
+    assert np.array_equal(first[:, 0], first[:, 1])
+    assert not np.array_equal(first[:, 0], second[:, 0])
+    assert np.array_equal(first[:, 2], second[:, 2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from fairgear.causal import (
 from fairgear.causal.base import as_assignment
 from fairgear.errors import FileError, GraphError, NotFittedError
 from fairgear.graph import SensitiveGraph, SimilarityRule, similarity_graph, split
+from fairgear.tensor_files import write_tensors
 from tests.graphs import random_graph
 
 
@@ -46,6 +48,22 @@ def table_graph(n: int = 90, seed: int = 0, neighbors: int | None = None) -> Sen
     return split(graph)
 
 
+def tied_graph(neighbors: int | None) -> SensitiveGraph:
+    """Small whole numbers, so that most distances occur many times, and ids in no order."""
+    rng = np.random.default_rng(7)
+    sens = rng.integers(0, 2, 80)
+    raw = np.stack([rng.integers(0, 3, 80), sens, rng.integers(0, 2, 80)], axis=1)
+    return similarity_graph(
+        torch.from_numpy(raw),
+        None,
+        torch.from_numpy(sens),
+        rule=SimilarityRule(0.7, neighbors),
+        sens_column=1,
+        feature_names=["a", "s", "b"],
+        node_id=torch.from_numpy(rng.permutation(80)),
+    )
+
+
 MODELS: dict[str, tuple[Callable[[], CausalModel], Callable[[], SensitiveGraph]]] = {
     "synthetic": (
         SyntheticCausalModel,
@@ -54,7 +72,26 @@ MODELS: dict[str, tuple[Callable[[], CausalModel], Callable[[], SensitiveGraph]]
     "shift": (SimilarityCausalModel, table_graph),
     "quantile": (lambda: SimilarityCausalModel("quantile"), table_graph),
     "nearest rows": (SimilarityCausalModel, lambda: table_graph(neighbors=4)),
+    "ties": (SimilarityCausalModel, lambda: tied_graph(None)),
+    "nearest rows, ties": (SimilarityCausalModel, lambda: tied_graph(5)),
 }
+
+
+@pytest.mark.parametrize("neighbors", [None, 4])
+def test_a_table_in_another_order_is_the_same_graph(neighbors: int | None) -> None:
+    graph = tied_graph(neighbors)
+    assert graph.raw is not None
+    order = torch.from_numpy(np.random.default_rng(1).permutation(80))
+    again = similarity_graph(
+        graph.raw[order],
+        None,
+        graph.sens[order],
+        rule=graph.mechanism.rule,
+        sens_column=1,
+        feature_names=graph.feature_names,
+        node_id=graph.node_id[order],
+    )
+    assert again.fingerprint() == graph.permute(order).fingerprint()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -132,3 +169,22 @@ def test_diagnostics_need_a_graph_once() -> None:
         SyntheticCausalModel().diagnostics()
     with pytest.raises(NotFittedError, match="never fitted"):
         SimilarityCausalModel().counterfactual(table_graph(), 0)
+
+
+def test_files_that_are_no_causal_models_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    with pytest.raises(NotFittedError, match="never fitted"):
+        SimilarityCausalModel().save(path)
+    for facts in ({}, {"causal_model": "similarity"}, {"causal_model": "similarity", "state": {}}):
+        write_tensors(path, {}, facts)
+        with pytest.raises(FileError, match="cannot read"):
+            CausalModel.load(path)
+
+
+@pytest.mark.parametrize(
+    "sens", [np.zeros(90), torch.zeros(0), torch.full((90,), torch.nan), torch.zeros(90, 1), "1"]
+)
+def test_what_cannot_be_an_assignment_is_refused_in_one_line(sens: Any) -> None:
+    graph = table_graph()
+    with pytest.raises(GraphError, match="counterfactual sens"):
+        for_graph(graph).counterfactual(graph, sens)

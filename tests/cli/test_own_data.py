@@ -14,8 +14,9 @@ import torch
 import yaml
 
 from fairgear.cli import main
+from fairgear.experiments.own_split import balanced_labels
 from fairgear.experiments.run_config import RunConfig
-from fairgear.experiments.run_data import balanced_labels, load_data
+from fairgear.experiments.run_data import load_data
 from tests.cli.test_run import small
 from tests.graph.people import FRIENDS, PEOPLE, network, nx, people, pyg_data
 

@@ -144,12 +144,16 @@ def test_gear_trains_with_a_causal_model_and_says_so(
     assert np.array_equal(back.predict_proba(data), gear.predict_proba(data))
     assert back.causal_model_ == gear.causal_model_
     home = evaluate(back, data, draws=1)
-    assert any("home ground" in note for note in home.notes)
+    assert any("this same causal model" in note for note in home.notes)
     if kind == "similarity":
         other = SimilarityCausalModel("quantile").fit(data)
         away = evaluate(back, data, causal_model=other, draws=1)
         assert not any("home ground" in note for note in away.notes)
-    assert not any("home ground" in note for note in evaluate(learned, data, draws=1).notes)
+    notes = evaluate(learned, data, draws=1).notes
+    assert not any("this same causal model" in note for note in notes)
+    assert any("quantile map too" in note for note in notes) == (kind != "exact")
+    plain = evaluate(tiny(erase=0.0).fit(data), data, draws=1).notes
+    assert not any("home ground" in note for note in plain)
 
 
 def test_another_causal_model_gives_another_gear() -> None:

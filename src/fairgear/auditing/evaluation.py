@@ -128,11 +128,7 @@ def evaluate_in(
         alone = sample(graph, rows, SELF_PEOPLE, worlds.seed)
         responses = respond(model, worlds, rows, predictions, alone)
         notes.extend(_about(worlds, worlds.causal_model, responses, len(rows)))
-        if getattr(model, "causal_model_", None) == worlds.causal_model.fingerprint():
-            notes.append(
-                "The model was trained on counterfactuals of this same causal model: it is tested "
-                "on its home ground. Evaluate it with another causal model too."
-            )
+        notes.extend(_home_ground(model, worlds.causal_model))
     with noting(notes):
         flips = {response.key: response.row(clusters, level) for response in responses}
     metrics = {key: estimate.value for key, estimate in estimates.items()}
@@ -185,6 +181,23 @@ def _about(
                 f"The intervention {name} was measured on {count} of the {people} people: those "
                 f"whose own value {state} in at least one of the {worlds.draws} draws."
             )
+    return notes
+
+
+def _home_ground(model: Model, causal_model: CausalModel) -> list[str]:
+    """What the model and the causal model have in common, to the model's advantage."""
+    notes = []
+    if getattr(model, "causal_model_", None) == causal_model.fingerprint():
+        notes.append(
+            "The model was trained on counterfactuals of this same causal model: it is tested on "
+            "its home ground. Evaluate it with another causal model too."
+        )
+    if getattr(model, "erases_means_", False) and getattr(causal_model, "features", "") == "shift":
+        notes.append(
+            "The model takes out of the features the direction in which the groups' means differ, "
+            "along which this causal model moves them: it is tested on its home ground. Evaluate "
+            "it with the quantile map too."
+        )
     return notes
 
 

@@ -44,7 +44,7 @@ class Worlds:
     Args:
         graph: the factual graph.
         causal_model: answers for it; looked up by `fairgear.causal.for_graph` if not given. Where
-            there is none, `causal_model` is None and `why_none` says why.
+            there are not two groups to compare, it is None and `why_none` says so.
         draws: draws of each intervention that has a choice: rate 0.5 and random.
         seed: of the draws, and of the causal model's noise.
         released_share: how much of a feature's change the softened worlds keep; as the authors'
@@ -78,10 +78,11 @@ class Worlds:
         self.causal_model = causal_model
         self.why_none = ""
         if causal_model is None:
-            try:
+            groups = sorted(set(graph.sens.tolist()))
+            if len(groups) < 2:
+                self.why_none = f"everybody is in group {groups[0]}."
+            else:
                 self.causal_model = for_graph(graph)
-            except GraphError as error:
-                self.why_none = str(error)
 
     @cached_property
     def assignments(self) -> dict[float, list[Tensor]]:

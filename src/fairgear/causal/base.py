@@ -15,7 +15,7 @@ from fairgear.causal.diagnostics import Diagnostics, diagnose
 from fairgear.errors import FileError, GraphError, NotFittedError
 from fairgear.graph import SensitiveGraph
 from fairgear.registry import Registry
-from fairgear.tensor_files import read_tensors, write_tensors
+from fairgear.tensor_files import damaged, read_tensors, write_tensors
 
 
 class CausalModel(ABC):
@@ -32,6 +32,7 @@ class CausalModel(ABC):
     """Whether its equations are those that made the graph, rather than a model of them."""
 
     _fitted: SensitiveGraph | None = None
+    _restored: bool = False
 
     def fit(self, graph: SensitiveGraph) -> Self:
         """Learn from the factual graph, without its labels and masks."""
@@ -87,6 +88,13 @@ class CausalModel(ABC):
 
     def save(self, path: Path | str) -> None:
         """Write what was learned to one safetensors file."""
+        if self._fitted is None and not self._restored:
+            raise NotFittedError(
+                f"a causal model {self.name!r} that was never fitted",
+                got="a call of save",
+                allowed="calls after fit",
+                next_step="call fit(graph) first",
+            )
         tensors, facts = self._state()
         write_tensors(Path(path), tensors, {"causal_model": self.name, "state": facts})
 
@@ -103,7 +111,11 @@ class CausalModel(ABC):
     def load(cls, path: Path | str) -> Self:
         """A fitted model from the file that `save` wrote; called on `CausalModel`, of any kind."""
         tensors, facts = read_tensors(Path(path))
-        name = str(facts.get("causal_model"))
+        if not isinstance(facts.get("causal_model"), str) or not isinstance(
+            facts.get("state"), dict
+        ):
+            raise damaged(Path(path))
+        name = facts["causal_model"]
         kind = cls if getattr(cls, "name", None) == name else CAUSAL_MODELS[name]
         if not issubclass(kind, cls):
             raise FileError(
@@ -113,7 +125,11 @@ class CausalModel(ABC):
                 next_step="load it with fairgear.causal.CausalModel.load",
             )
         model = kind()
-        model._restore(tensors, dict(facts["state"]))
+        try:
+            model._restore(tensors, facts["state"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise damaged(Path(path)) from error
+        model._restored = True
         return model
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -133,10 +149,19 @@ def as_assignment(graph: SensitiveGraph, sens: Tensor | int) -> Tensor:
     n = graph.sens.shape[0]
     if isinstance(sens, int):
         sens = torch.full((n,), sens, device=graph.sens.device)
-    if tuple(sens.shape) != (n,) or not bool(((sens == 0) | (sens == 1)).all()):
+    if not isinstance(sens, Tensor):
         raise GraphError(
             "counterfactual sens",
-            got=f"shape {tuple(sens.shape)}, values {int(sens.min())} to {int(sens.max())}",
+            got=f"a {type(sens).__name__}",
+            allowed="a tensor with one value a node, or one value for everyone",
+            next_step="convert it with torch.as_tensor",
+        )
+    other = sens[~((sens == 0) | (sens == 1))]
+    if tuple(sens.shape) != (n,) or len(other):
+        value = f", {float(other.flatten()[0]):g} among the values" if len(other) else ""
+        raise GraphError(
+            "counterfactual sens",
+            got=f"shape {tuple(sens.shape)}{value}",
             allowed=f"{n} values, each 0 or 1, or one value for everyone",
             next_step="pass one value a node",
         )

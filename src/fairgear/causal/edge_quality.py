@@ -17,6 +17,8 @@ from fairgear.progress import bar
 # Below, an edge and a non-edge would be told apart in less than seven cases of ten, which the
 # usual reading (Hosmer and Lemeshow) calls poor.
 LEAST_AUC = 0.7
+# Degrees stay as they are in every world: a model that tells edges by them moves edges blindly.
+LEAST_AUC_WITHOUT_DEGREES = 0.6
 # The number of edges may be off by a twentieth; and a tenth of them may be expected among pairs
 # of another kind than those that have them.
 MOST_OFF, MOST_MISPLACED = 0.05, 0.1
@@ -57,6 +59,12 @@ class EdgeQuality:
             return (
                 f"the AUC on held-out pairs is {self.auc:.2f}, below {LEAST_AUC} (edges and "
                 "non-edges are hardly told apart)"
+            )
+        if not self.auc_without_degrees >= LEAST_AUC_WITHOUT_DEGREES:
+            return (
+                f"the AUC on held-out pairs is {self.auc:.2f}, but {self.auc_without_degrees:.2f} "
+                f"without degrees, below {LEAST_AUC_WITHOUT_DEGREES} (what would move the edges, "
+                "likeness and groups, hardly tells them)"
             )
         if not abs(off) <= MOST_OFF:
             return (

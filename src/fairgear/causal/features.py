@@ -120,8 +120,10 @@ class FeatureQuantiles(FeatureModel):
     """Each value keeps its rank within the group and takes the other group's value of that rank.
 
     A value that several people share covers a range of ranks; where in it a person stands is
-    drawn by their id, so that a column of zeros and ones stays one, with the other group's share
-    of ones. Columns are mapped one by one: indicators of one category may lose their sum of one.
+    drawn by their id, once for all columns, so that a column of zeros and ones stays one, with the
+    other group's share of ones, and equal columns stay equal. A value that nobody shares has the
+    rank in the middle of its range. Columns are mapped one by one: indicators of one category may
+    lose their sum of one.
     """
 
     name = "quantile"
@@ -134,10 +136,10 @@ class FeatureQuantiles(FeatureModel):
         self, table: Floats, rows: Integers, after: Integers, node_id: Tensor, seed: int
     ) -> Floats:
         result = table[rows]
+        noise = node_uniform(node_id[rows], seed, "quantile").numpy()
         for column in range(table.shape[1]):
             if column == self._skip:
                 continue
-            place = node_uniform(node_id[rows], seed, f"quantile{column}").numpy()
             for group in (0, 1):
                 mine = after[rows] == group
                 source = self._sorted[1 - group][:, column]
@@ -145,7 +147,8 @@ class FeatureQuantiles(FeatureModel):
                 values = result[mine, column]
                 low = np.searchsorted(source, values, side="left")
                 high = np.searchsorted(source, values, side="right")
-                rank = (low + place[mine] * (high - low)) / len(source)
+                place = np.where(high - low > 1, noise[mine], 0.5)
+                rank = (low + place * (high - low)) / len(source)
                 at = np.minimum((rank * len(target)).astype(np.int64), len(target) - 1)
                 result[mine, column] = target[at]
         return result

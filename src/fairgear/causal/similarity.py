@@ -127,7 +127,8 @@ class _Factual:
             raise GraphError(
                 "a graph for the similarity model",
                 got=f"{'edges' if same_x else 'features'} that differ from those of its table",
-                allowed="the factual graph as it was built from its table",
+                allowed="the factual graph as it was built from its table; a counterfactual one is "
+                "asked about through the model that made it",
                 next_step="scale features inside the model, or drop the mechanism "
                 "(graph.replace(mechanism=None, raw=None)) and fit a causal model",
             )

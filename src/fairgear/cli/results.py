@@ -69,7 +69,7 @@ def embed(
         A saved model, such as RUN/model.
     dataset
         A name from `fairgear datasets list`, or a file of your own as for `fairgear run`; it
-        needs no --label.
+        needs no --label. Its columns are read as those were that the model was trained on.
     out
         A file ending in .parquet (node_id, z0, z1, …) or .npy (the matrix alone).
     graph_seed
@@ -98,7 +98,7 @@ def embed(
         dataset, DataConfig.from_dict(given(data)), graph_seed=graph_seed, labelled=False
     )
     if is_path(dataset):
-        graph = read_own(dataset, own)
+        graph = read_own(dataset, own, model)
     else:
         graph = load_graph(dataset, graph_seed=graph_seed)
     z = load_model(model, device=device).embed(graph)

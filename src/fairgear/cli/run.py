@@ -57,7 +57,8 @@ def run(
     preset
         Settings to start from: default, or paper. [default: default]
     split
-        sixty-twenty-twenty or released. [default: sixty-twenty-twenty]
+        sixty-twenty-twenty or released; or given, the masks of a .pt file.
+        [default: given where the file has all three masks, else sixty-twenty-twenty]
     seed
         Split and initialisation. [default: 0]
     graph_seed
@@ -72,7 +73,13 @@ def run(
     json
         Print the results as one JSON object and nothing else on stdout.
     """
-    from fairgear.experiments.run_config import RunConfig, checked, merged, read_yaml
+    from fairgear.experiments.run_config import (
+        RunConfig,
+        checked,
+        merged,
+        read_yaml,
+        with_usual_split,
+    )
 
     typed = {
         "dataset": dataset,
@@ -94,6 +101,8 @@ def run(
         values["data"].pop("sha256", None)
     values = merged(values, {key: value for key, value in typed.items() if value is not None})
     settings = checked(RunConfig.from_dict(values))
+    if "split" not in values:
+        settings = with_usual_split(settings)
 
     from fairgear.experiments.run import execute
     from fairgear.experiments.run_folder import RunFolder

@@ -49,7 +49,7 @@ class Table:
             rule=rule,
             sens_column=self.sens_column,
             feature_names=self.feature_names,
-            edge_index=cached_edges(self.raw.numpy(), rule),
+            join=cached_edges,
             **fields,
         )
 

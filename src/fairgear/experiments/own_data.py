@@ -12,6 +12,9 @@ from fairgear.experiments.data_config import DataConfig, content_hash
 if TYPE_CHECKING:
     from fairgear.graph import SensitiveGraph
 
+# Beside the model of a run on own data.
+ENCODING = "encoding.json"
+
 
 def is_path(dataset: str) -> bool:
     """Whether it is a file: by its ending, a separator, or because it is there.
@@ -74,8 +77,25 @@ def checked_data(
     return replace(data, sha256=found)
 
 
-def read_own(dataset: str, data: DataConfig) -> SensitiveGraph:
-    """The graph of a file, without a split."""
+def read_own(dataset: str, data: DataConfig, model: Path | None = None) -> SensitiveGraph:
+    """The graph of a file, without a split.
+
+    Args:
+        dataset: its path.
+        data: what its columns mean.
+        model: the folder of a model; where it was trained on own data, the file is read as these
+            were.
+    """
+    from fairgear.graph.convert.encoding import Encoding
     from fairgear.graph.reading import read_graph
 
-    return read_graph(dataset, data.columns(), data.edges or None)
+    path = None if model is None else model / ENCODING
+    encoding = None if path is None or not path.exists() else Encoding.read(path)
+    return read_graph(dataset, data.columns(), data.edges or None, encoding=encoding)
+
+
+def save_encoding(graph: SensitiveGraph, model: Path) -> None:
+    """Leave beside a model how its table became features, where it was the user's own."""
+    encoding = graph.get("encoding")
+    if encoding is not None:
+        encoding.write(model / ENCODING)

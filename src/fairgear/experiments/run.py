@@ -8,6 +8,7 @@ from typing import Any
 from fairgear import datasets
 from fairgear.auditing import Evaluation, evaluate, generator_error
 from fairgear.causal import SyntheticMechanism
+from fairgear.experiments.own_data import save_encoding
 from fairgear.experiments.predictions import predictions
 from fairgear.experiments.provenance import Stages, provenance
 from fairgear.experiments.run_config import RunConfig
@@ -34,6 +35,7 @@ def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
     folder.claim(config)
     with stages.stage("training"):
         model = _trained(model, graph, folder)
+        save_encoding(graph, folder.model)
     with stages.stage("evaluation"):
         evaluation = evaluate(model, graph, seed=config.seed, **data.evaluation)
         details = _details(model, graph, evaluation)
@@ -81,5 +83,12 @@ def _details(model: Method, graph: SensitiveGraph, evaluation: Evaluation) -> di
         "generator": generator,
         "history": history,
         "graph": asdict(datasets.statistics(graph)),
+        "names": _names(graph),
         "notes": measured["notes"],
     }
+
+
+def _names(graph: SensitiveGraph) -> dict[str, list[str]]:
+    """What the user's data call the groups and the answers, where they have words for them."""
+    words = {"groups": graph.get("sens_names"), "answers": graph.get("label_names")}
+    return {kind: list(known) for kind, known in words.items() if known is not None}

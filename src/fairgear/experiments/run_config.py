@@ -11,7 +11,7 @@ import yaml
 
 from fairgear.errors import FileError, ParameterError
 from fairgear.experiments.data_config import DataConfig
-from fairgear.experiments.own_data import checked_data
+from fairgear.experiments.own_data import checked_data, is_path
 from fairgear.methods.config import Config, Limits
 from fairgear.methods.gear_config import GearConfig
 
@@ -31,7 +31,7 @@ class RunConfig(Config):
     preset: str = "default"
     """The settings to start from: default, or paper (its text to the letter)."""
     split: str = "sixty-twenty-twenty"
-    """A named split: sixty-twenty-twenty or released."""
+    """A named split: sixty-twenty-twenty or released; or given, the masks of a PyG file."""
     seed: int = 0
     """Split and initialisation."""
     graph_seed: int = 0
@@ -76,6 +76,18 @@ def checked(config: RunConfig) -> RunConfig:
     """The same settings where data and options belong together, with the hash of own data."""
     data = checked_data(config.dataset, config.data, graph_seed=config.graph_seed)
     return replace(config, data=data)
+
+
+def with_usual_split(config: RunConfig) -> RunConfig:
+    """The same settings with the split that a file of one's own brings along, if it does.
+
+    It is settled here and noted in `config.yaml`, so that a resumed run has the same.
+    """
+    if not is_path(config.dataset):
+        return config
+    from fairgear.experiments.own_split import usual_split
+
+    return replace(config, split=usual_split(config.dataset, config.split))
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Any
 
 from fairgear import datasets
 from fairgear.experiments.own_data import is_path, read_own
+from fairgear.experiments.own_split import GIVEN, split_own
 from fairgear.experiments.run_config import RunConfig
-from fairgear.graph import SPLITS, SensitiveGraph, split
+from fairgear.graph import SPLITS, SensitiveGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,20 +22,15 @@ class RunData:
 
 def load_data(config: RunConfig) -> RunData:
     """The data that the settings name."""
+    own = is_path(config.dataset)
     # A wrong name is said before a large file is read.
-    _ = SPLITS[config.split]
-    if is_path(config.dataset):
+    if not (own and config.split == GIVEN):
+        _ = SPLITS[config.split]
+    if own:
         graph = read_own(config.dataset, config.data)
-        labels = balanced_labels(graph) if config.split == "released" else None
-        return RunData(split(graph, config.split, seed=config.seed, train_labels=labels))
+        return RunData(split_own(graph, config.split, seed=config.seed))
     share = datasets.DATASETS[config.dataset].released_share
     graph = datasets.load_split(
         config.dataset, split=config.split, seed=config.seed, graph_seed=config.graph_seed
     )
     return RunData(graph, {"released_share": share})
-
-
-def balanced_labels(graph: SensitiveGraph) -> int:
-    """Training labels of the split `released` for one's own data: half of the smaller class,
-    and as many of the other."""
-    return 2 * (min(int((graph.y == label).sum()) for label in (0, 1)) // 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
+from fairgear.compiled import threads
 from fairgear.graph.similarity_kernel import Floats, Integers
 from fairgear.progress import bar
 
@@ -25,7 +26,7 @@ def nearest_pairs(table: Floats, threshold: float, neighbors: int) -> Integers:
     with bar("finding the nearest rows", total=n) as shown:
         for start in range(0, n, _CHUNK):
             rows = np.arange(start, min(start + _CHUNK, n))
-            _, found = tree.query(table[rows], k=list(range(1, count + 1)), workers=-1)
+            _, found = tree.query(table[rows], k=list(range(1, count + 1)), workers=threads())
             parts.append(_joined(table, rows, np.asarray(found, np.int64), threshold, neighbors))
             shown.advance(len(rows))
     return np.concatenate(parts, axis=1)

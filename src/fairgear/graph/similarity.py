@@ -30,6 +30,8 @@ from fairgear.progress import log
 MAX_PAIRS = 10**8
 # Rows a thread takes at a time.
 _CHUNK = 128
+# Following a change row by row, on one core, pays up to this part of the rows.
+_FEW = 64
 # Rows from which every pair takes minutes: worth a word.
 _MANY = 100_000
 
@@ -39,7 +41,8 @@ class SimilarityRule:
     """How a table becomes edges.
 
     Args:
-        threshold: 0 to 1, the share of a row's highest similarity that an edge must exceed.
+        threshold: between 0 and 1, the share of a row's highest similarity that an edge must
+            exceed.
         neighbors: None compares every pair, exactly, in time n². A number considers only that
             many nearest rows of each row, for tables of a million rows: an edge is lost where
             both its ends have more than that many neighbours, and none is added.
@@ -49,11 +52,11 @@ class SimilarityRule:
     neighbors: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
+        if not 0 < self.threshold < 1:
             raise ParameterError(
                 "similarity threshold",
                 got=self.threshold,
-                allowed="above 0, at most 1",
+                allowed="above 0, below 1",
                 next_step="use 0.6 or 0.7, as the published graphs do",
             )
         if self.neighbors is not None and self.neighbors < 1:
@@ -122,7 +125,8 @@ class SimilarityEdges:
         """
         if len(rows) == 0:
             return self.edge_index
-        if self.closest is None or self.nearest is None or len(rows) > max(len(table) // 64, 8):
+        few = len(rows) <= max(len(table) // _FEW, 8)
+        if self.closest is None or self.nearest is None or not few:
             return self.rule.edges(table)
         columns = np.ascontiguousarray(_checked(table).T)
         n = len(table)
@@ -132,6 +136,8 @@ class SimilarityEdges:
         distances = np.empty(n)
         # Whoever is near to a moved row may have a new nearest row, or may have lost it.
         lost = np.flatnonzero(moved[self.nearest] | moved)
+        if len(lost) > n // _FEW:
+            return self.rule.edges(table)
         for row in rows.tolist():
             squared_distances(columns, row, distances)
             np.minimum(closest, distances, out=closest)

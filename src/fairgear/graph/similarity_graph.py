@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from torch import Tensor
 from fairgear.graph.scaling import ColumnScale
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.similarity import SimilarityRule
+from fairgear.graph.similarity_kernel import Floats
+from fairgear.graph.validation import check_node_ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,8 @@ def similarity_graph(
     rule: SimilarityRule,
     sens_column: int | None,
     feature_names: Sequence[str],
-    edge_index: Tensor | None = None,
+    node_id: Tensor | None = None,
+    join: Callable[[Floats, SimilarityRule], Tensor] | None = None,
     **fields: Any,
 ) -> SensitiveGraph:
     """The graph of a table.
@@ -42,18 +45,26 @@ def similarity_graph(
         rule: joins the rows.
         sens_column: the column of `raw` that holds `sens`, or None.
         feature_names: one a column.
-        edge_index: what the rule gives for `raw`, where it is known already.
-        fields: further ones of `SensitiveGraph`, such as `name` and `node_id`.
+        node_id: row numbers if not given.
+        join: gives `rule.edges(table)` by other means, such as from a cache.
+        fields: further ones of `SensitiveGraph`, such as `name`.
     """
     raw = raw.to(torch.float64)
+    node_id = torch.arange(len(raw)) if node_id is None else node_id
+    check_node_ids(node_id, len(raw))
+    # By id: which of several rows at the same distance are nearest depends on their order.
+    order = node_id.argsort()
+    table = raw[order].numpy()
+    joined = rule.edges(table) if join is None else join(table, rule)
     scale = ColumnScale.of(raw, sens_column)
     return SensitiveGraph(
         scale(raw),
-        rule.edges(raw.cpu().numpy()) if edge_index is None else edge_index,
+        order[joined],
         y,
         sens,
         sens_column=sens_column,
         feature_names=feature_names,
+        node_id=node_id,
         raw=raw,
         mechanism=SimilarityMechanism(rule, scale),
         **fields,

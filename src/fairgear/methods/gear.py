@@ -228,6 +228,12 @@ class Gear(Method):
         """
         return self._generator
 
+    @property
+    def erases_means_(self) -> bool:
+        """Whether the direction in which the groups' means differ is taken out of the features."""
+        self._fitted_threshold()
+        return self._fitted_config.erase > 0
+
     def ego_index(self, graph: SensitiveGraph, nodes: Tensor | None = None) -> EgoIndex:
         """The ego index; that of the last whole graph is kept, since worlds often share edges."""
         k, alpha = self._fitted_config.k, self._fitted_config.alpha

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fairgear.report.figures import IntervalChart, dot
 from fairgear.report.numbers import count, measure, percent, plain
-from fairgear.report.parts import Part, mapping, number, rows
+from fairgear.report.parts import Part, mapping, number, rows, sequence
 from fairgear.report.scales import Scale
 
 _RATES = (
@@ -42,18 +42,29 @@ def group_section(run: Part) -> GroupSection | None:
     found = rows(mapping(run, "details"), "groups")
     if not found:
         return None
-    groups = tuple(_name(row) for row in found)
+    words = mapping(mapping(run, "details"), "names")
+    groups = tuple(_group(row, words) for row in found)
+    rates = [(key, _answer(name, words), meaning) for key, name, meaning in _RATES]
     return GroupSection(
         groups=groups,
         counts=tuple(count(row.get("count")) for row in found),
-        rows=tuple(_row(found, key, name, meaning) for key, name, meaning in _RATES),
-        charts=tuple(_chart(found, key, name) for key, name, _ in _RATES),
+        rows=tuple(_row(found, key, name, meaning) for key, name, meaning in rates),
+        charts=tuple(_chart(found, groups, key, name) for key, name, _ in rates),
         gap_of=f"{groups[1]} minus {groups[0]}" if len(groups) == 2 else "",
     )
 
 
-def _name(row: Part) -> str:
-    return f"group {plain(row.get('group'))}"
+def _group(row: Part, words: Part) -> str:
+    """A group by its number, and by the word that the data had for it, if any."""
+    group, known = row.get("group"), sequence(words, "groups")
+    if not isinstance(group, int) or not 0 <= group < len(known):
+        return f"group {plain(group)}"
+    return f"group {group}, {known[group]}"
+
+
+def _answer(name: str, words: Part) -> str:
+    known = sequence(words, "answers")
+    return name.replace("answer 1", f"answer 1 ({known[1]})") if len(known) == 2 else name
 
 
 def _row(found: list[Part], key: str, name: str, meaning: str) -> GroupRow:
@@ -65,10 +76,10 @@ def _row(found: list[Part], key: str, name: str, meaning: str) -> GroupRow:
     return GroupRow(name, meaning, tuple(percent(value) for value in values), signed)
 
 
-def _chart(found: list[Part], key: str, name: str) -> IntervalChart:
+def _chart(found: list[Part], groups: tuple[str, ...], key: str, name: str) -> IntervalChart:
     scale = Scale(0.0, 1.0, 0.5)
     dots = tuple(
-        dot(scale, _name(row), f"group{place % 2}", number(row, key), None)
+        dot(scale, groups[place], f"group{place % 2}", number(row, key), None)
         for place, row in enumerate(found)
     )
     return IntervalChart(name, scale.ticks(), dots)

@@ -23,10 +23,21 @@ class EncodedTable:
     names: list[str]
     sens_column: int
 
-    def standardized(self) -> EncodedTable:
-        """Every column but the sensitive one at mean 0 and variance 1; constant ones at 0."""
-        spread = self.values.std(axis=0)
-        scaled = (self.values - self.values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean and spread of every column."""
+        return self.values.mean(axis=0), self.values.std(axis=0)
+
+    def standardized(
+        self, mean: Floats | None = None, spread: Floats | None = None
+    ) -> EncodedTable:
+        """Every column but the sensitive one at mean 0 and variance 1; constant ones at 0.
+
+        Args:
+            mean, spread: those of another table, to measure by; this one's if not given.
+        """
+        if mean is None or spread is None:
+            mean, spread = self.moments()
+        scaled = (self.values - mean) / np.where(spread > 0, spread, 1.0)
         scaled[:, self.sens_column] = self.values[:, self.sens_column]
         return replace(self, values=scaled)
 

@@ -35,6 +35,11 @@ class NumberColumn:
         """The rows without a value."""
         return np.isnan(self.values)
 
+    @property
+    def fillable(self) -> bool:
+        """Whether there is anything to fill gaps from."""
+        return not self.missing.all()
+
     def rows(self, keep: Mask) -> Self:
         """The same column of fewer people."""
         return replace(self, values=self.values[keep])
@@ -60,6 +65,11 @@ class LevelColumn:
     def missing(self) -> Mask:
         """The rows without a level."""
         return self.codes < 0
+
+    @property
+    def fillable(self) -> bool:
+        """Whether there is anything to fill gaps from."""
+        return not self.missing.all()
 
     def rows(self, keep: Mask) -> Self:
         """The same column of fewer people."""

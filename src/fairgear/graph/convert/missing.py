@@ -58,7 +58,7 @@ def without_missing(
             "--missing drop to leave those rows out, or --drop to leave columns out",
         )
     if gaps:
-        empty = [column.name for column in features if column.missing.all()]
+        empty = [column.name for column in features if not column.fillable]
         if empty:
             raise GraphError(
                 f"column {empty[0]!r}",

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairgear.graph.convert.columns import ColumnOptions, TableColumns
+from fairgear.graph.convert.encoding import Encoding
 from fairgear.graph.convert.table_graph import table_graph
 from fairgear.graph.sensitive_graph import SensitiveGraph
 
@@ -23,7 +24,9 @@ def from_networkx(graph: Any, **columns: Unpack[ColumnOptions]) -> SensitiveGrap
     return network_graph(graph, TableColumns(**columns))
 
 
-def network_graph(graph: Any, columns: TableColumns) -> SensitiveGraph:
+def network_graph(
+    graph: Any, columns: TableColumns, encoding: Encoding | None = None
+) -> SensitiveGraph:
     """The same with settings that are there already."""
     keys = list(graph.nodes)
     attributes = [graph.nodes[key] for key in keys]
@@ -40,4 +43,5 @@ def network_graph(graph: Any, columns: TableColumns) -> SensitiveGraph:
         pairs if pairs.size else None,
         columns,
         ids=pd.Series(keys, dtype=object) if keys else None,
+        encoding=encoding,
     )

@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from fairgear.errors import GraphError
 from fairgear.graph.convert.columns import ColumnOptions, TableColumns
+from fairgear.graph.convert.encoding import Encoding
 from fairgear.graph.convert.identity import ID_NAMES
 from fairgear.graph.convert.table_graph import table_graph
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
@@ -33,7 +34,9 @@ def from_pyg(data: Data, **columns: Unpack[ColumnOptions]) -> SensitiveGraph:
     return data_graph(data, TableColumns(**columns))
 
 
-def data_graph(data: Data, columns: TableColumns) -> SensitiveGraph:
+def data_graph(
+    data: Data, columns: TableColumns, encoding: Encoding | None = None
+) -> SensitiveGraph:
     """The same with settings that are there already."""
     x = data.get("x")
     if not isinstance(x, Tensor) or x.dim() != 2:
@@ -57,7 +60,7 @@ def data_graph(data: Data, columns: TableColumns) -> SensitiveGraph:
         for key in MASKS
         if isinstance(data.get(key), Tensor) and data[key].shape == (len(x),)
     }
-    return table_graph(nodes, _pairs(data, len(x)), columns, masks=masks)
+    return table_graph(nodes, _pairs(data, len(x)), columns, masks=masks, encoding=encoding)
 
 
 def _features(data: Data, x: Tensor) -> pd.DataFrame:

@@ -11,9 +11,16 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from fairgear.errors import GraphError
 from fairgear.graph.convert.columns import TableColumns
 from fairgear.graph.convert.encoded_table import EncodedTable, encode
-from fairgear.graph.convert.features import Mask, NumberColumn, feature_column
+from fairgear.graph.convert.encoding import Encoding
+from fairgear.graph.convert.features import (
+    FeatureColumn,
+    Mask,
+    NumberColumn,
+    feature_column,
+)
 from fairgear.graph.convert.identity import Identity, id_column, identify
 from fairgear.graph.convert.missing import without_missing
 from fairgear.graph.convert.pairs import Pairs, joined, matched_pairs
@@ -21,9 +28,8 @@ from fairgear.graph.convert.roles import check_joined, check_table
 from fairgear.graph.convert.spelling import listed
 from fairgear.graph.convert.two_values import TwoValues, label_values, sensitive_values
 from fairgear.graph.edge_cache import cached_edges
-from fairgear.graph.scaling import ColumnScale
 from fairgear.graph.sensitive_graph import SensitiveGraph
-from fairgear.graph.similarity_graph import similarity_graph
+from fairgear.graph.similarity_graph import SimilarityMechanism, similarity_graph
 from fairgear.progress import log
 
 # Rows from which it pays to keep the edges of a table.
@@ -49,6 +55,7 @@ def table_graph(
     *,
     ids: pd.Series | None = None,
     masks: Mapping[str, Mask] | None = None,
+    encoding: Encoding | None = None,
 ) -> SensitiveGraph:
     """The graph of a table of people.
 
@@ -58,11 +65,15 @@ def table_graph(
         columns: what the columns mean.
         ids: the people's ids, where the source holds them beside the table.
         masks: of the rows, by their names in the graph.
+        encoding: of another table, by which this one is read; its own, if not given, is the
+            graph's field `encoding`.
     """
     check_joined(columns, edges=edges is not None)
     if nodes.index.name is not None and nodes.index.name not in nodes.columns:
         nodes = nodes.reset_index()
     nodes = nodes.rename(columns=str)
+    if encoding is not None:
+        encoding.check(list(nodes.columns), columns)
     check_table(nodes, columns)
     # Said only once all is well, so that an error stands alone.
     notes: list[str] = []
@@ -72,8 +83,18 @@ def table_graph(
         if columns.label is None
         else label_values(nodes[columns.label], columns.label, columns.positive)
     )
-    group = sensitive_values(nodes[columns.sensitive], columns.sensitive, columns.sensitive_one)
-    table, keep = _encoded(nodes, group, columns, notes)
+    held = nodes[columns.sensitive]
+    group = (
+        sensitive_values(held, columns.sensitive, columns.sensitive_one)
+        if encoding is None
+        else encoding.groups_of(held)
+    )
+    features, keep = _features(nodes, group, columns, encoding, notes)
+    table = encode(features, columns.sensitive, notes)
+    if encoding is None:
+        encoding = Encoding.of(
+            features, group, columns.sensitive, table, standardize=columns.standardize
+        )
     y, sens = label.codes[keep], group.codes[keep]
     _warn(table, y, sens, columns, notes)
     fields: dict[str, Any] = {
@@ -85,20 +106,25 @@ def table_graph(
         "name": columns.name,
         "label_names": label.names,
         "sens_names": group.names,
+        "encoding": encoding,
         **({} if people.names is None else {"node_names": people.names}),
         **{key: torch.from_numpy(mask[keep]) for key, mask in (masks or {}).items()},
     }
+    scale, table = encoding.scale(table.sens_column), encoding.standardized(table)
     if columns.rule is not None:
-        if columns.standardize:
-            table = table.standardized()
         # A small table is joined faster than a file is read.
-        known = cached_edges(table.values, columns.rule) if len(sens) >= _MANY else None
+        join = cached_edges if len(sens) >= _MANY else None
         raw = torch.from_numpy(table.values)
-        graph = similarity_graph(raw, rule=columns.rule, edge_index=known, **fields)
+        graph = similarity_graph(raw, rule=columns.rule, join=join, **fields)
+        graph = graph.replace(x=scale(raw), mechanism=SimilarityMechanism(columns.rule, scale))
+        if not graph.num_undirected_edges:
+            notes.append(
+                f"warning: --similarity {columns.similarity} joins nobody; "
+                "without edges nobody's neighbours count: try a lower threshold"
+            )
     else:
         edge_index = _edges(edges, people, keep, notes)
-        raw = torch.from_numpy(table.values)
-        graph = SensitiveGraph(ColumnScale.of(raw, table.sens_column)(raw), edge_index, **fields)
+        graph = SensitiveGraph(scale(torch.from_numpy(table.values)), edge_index, **fields)
     for note in [*notes, *_codes(columns, label, group)]:
         log(f"{columns.name}: {note}")
     return graph
@@ -115,23 +141,46 @@ def _people(
     return identify(nodes[column], len(nodes), column)
 
 
-def _encoded(
-    nodes: pd.DataFrame, group: TwoValues, columns: TableColumns, notes: list[str]
-) -> tuple[EncodedTable, Mask]:
-    """The features, the sensitive one at its own place, and which rows are kept."""
+def _features(
+    nodes: pd.DataFrame,
+    group: TwoValues,
+    columns: TableColumns,
+    encoding: Encoding | None,
+    notes: list[str],
+) -> tuple[list[FeatureColumn], Mask]:
+    """The columns without gaps, the sensitive one at its own place, and which rows are kept."""
     aside = {columns.label, id_column(nodes.columns, columns), *columns.drop}
     shown = [name for name in nodes.columns if name not in aside]
-    features = [
-        feature_column(nodes[name], name, categorical=name in columns.categorical)
-        for name in shown
-        if name != columns.sensitive
-    ]
+    if encoding is None:
+        features = [
+            feature_column(nodes[name], name, categorical=name in columns.categorical)
+            for name in shown
+            if name != columns.sensitive
+        ]
+    else:
+        unused = [name for name in shown if name not in encoding.names()]
+        if unused:
+            notes.append(f"the model does not use the columns {listed(unused)}")
+        shown = encoding.names()
+        features = [
+            code.read(nodes[code.column])
+            for code in encoding.columns
+            if code.column != columns.sensitive
+        ]
     features, keep = without_missing(
         features, group.codes < 0, sensitive=columns.sensitive, policy=columns.missing, notes=notes
     )
+    if encoding is None and len(set(group.codes[keep].tolist())) < 2:
+        left = group.names[int(group.codes[keep][0])]
+        raise GraphError(
+            f"rows without missing values, of the groups in {columns.sensitive!r}",
+            got=f"{left!r} alone once the others are dropped",
+            allowed="people of both groups",
+            next_step="use --missing impute, or leave columns with many gaps out with --drop",
+        )
     sens = NumberColumn(columns.sensitive, group.codes[keep].astype(np.float64))
     features.insert(shown.index(columns.sensitive), sens)
-    return encode(features, columns.sensitive, notes), keep
+    return features, keep
 
 
 def _edges(edges: Edges | None, people: Identity, keep: Mask, notes: list[str]) -> Tensor:

@@ -23,7 +23,7 @@ class TwoValues:
 
 def label_values(column: pd.Series, name: str, positive: Value | None) -> TwoValues:
     """The label: missing where unknown, no matter how often."""
-    codes, found = _levels(column)
+    codes, found = _levels(column, name)
     if not found:
         return TwoValues(codes, ("0", "1"))
     if len(found) != 2:
@@ -38,7 +38,7 @@ def label_values(column: pd.Series, name: str, positive: Value | None) -> TwoVal
 
 def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValues:
     """The sensitive attribute: two groups."""
-    codes, found = _levels(column)
+    codes, found = _levels(column, name)
     if len(found) != 2:
         step = (
             "recode it to two groups, for instance one group against all others"
@@ -54,9 +54,32 @@ def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValu
     return _coded(codes, found, one, f"sensitive column {name!r}", "--sensitive-one")
 
 
-def _levels(column: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
+def known_values(column: pd.Series, name: str, groups: tuple[str, str]) -> TwoValues:
+    """The sensitive attribute with groups that are settled, both of which need not occur."""
+    codes, found = _levels(column, name)
+    strange = [value for value in found if value not in groups]
+    if strange:
+        raise GraphError(
+            f"sensitive column {name!r}",
+            got=f"{listed(strange)}, which the model was not trained on",
+            allowed=listed(groups),
+            next_step="recode the column, or leave those rows out",
+        )
+    place = np.array([*(groups.index(value) for value in found), -1], dtype=np.int64)
+    return TwoValues(place[codes], groups)
+
+
+def _levels(column: pd.Series, name: str) -> tuple[NDArray[np.int64], list[str]]:
     """Codes into the ordered levels, −1 where missing."""
-    codes, uniques = pd.factorize(column.astype(object))
+    try:
+        codes, uniques = pd.factorize(column.astype(object))
+    except TypeError as error:
+        raise GraphError(
+            f"column {name!r}",
+            got="lists or other compound values",
+            allowed="two values: numbers, text, or true and false",
+            next_step="name another column, or keep one value of each cell",
+        ) from error
     texts = [spelled(value) for value in uniques]
     found = in_order(dict.fromkeys(texts))
     place = {text: number for number, text in enumerate(found)}

@@ -7,11 +7,13 @@ import warnings
 from pathlib import Path
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
 from fairgear.graph.reading.source import content, unreadable
+from fairgear.graph.sensitive_graph import MASKS
 
 # What a pickled Data is made of; a file that names anything else is refused.
 _CLASSES = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
@@ -35,3 +37,10 @@ def read_pyg(path: Path) -> Data:
             "save the Data itself, or its to_dict(), with torch.save",
         ) from error
     return value
+
+
+def has_masks(path: Path) -> bool:
+    """Whether the file says of people who is trained on, who is validated on and who is tested."""
+    data = read_pyg(path)
+    found = [data.get(key) for key in MASKS]
+    return all(isinstance(mask, Tensor) and mask.dim() == 1 and bool(mask.any()) for mask in found)

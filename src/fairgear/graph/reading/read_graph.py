@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fairgear.errors import ParameterError
 from fairgear.graph.convert.columns import TableColumns
+from fairgear.graph.convert.encoding import Encoding
 from fairgear.graph.convert.networks import network_graph
 from fairgear.graph.convert.pyg import data_graph
 from fairgear.graph.convert.roles import check_joined
@@ -24,7 +25,11 @@ GRAPHS = (".pt", ".graphml")
 
 
 def read_graph(
-    path: Path | str, columns: TableColumns, edges: Path | str | None = None
+    path: Path | str,
+    columns: TableColumns,
+    edges: Path | str | None = None,
+    *,
+    encoding: Encoding | None = None,
 ) -> SensitiveGraph:
     """The graph of a file.
 
@@ -32,16 +37,19 @@ def read_graph(
         path: a table (.csv, .tsv, .parquet) or a graph (.pt with a PyG `Data`, .graphml).
         columns: what the columns mean; the graph is called after the file if they name none.
         edges: for a table, the file of its edges: .csv, .tsv, .txt, .edges or .parquet.
+        encoding: of the table that a model was trained on, by which this one is read.
     """
     path = Path(path)
     if columns.name == TableColumns.name:
         columns = replace(columns, name=path.stem)
+    if encoding is not None:
+        columns = replace(columns, categorical=encoding.text_columns())
     ending = path.suffix.lower()
     if ending in TABLES:
         check_joined(columns, edges=edges is not None)
         known = None if edges is None else read_edge_list(Path(edges))
         table = read_parquet(path) if ending == ".parquet" else read_text_table(path, columns)
-        return table_graph(table, known, columns)
+        return table_graph(table, known, columns, encoding=encoding)
     if ending not in GRAPHS:
         raise unreadable(
             path,
@@ -57,5 +65,5 @@ def read_graph(
             next_step="leave it out",
         )
     if ending == ".pt":
-        return data_graph(read_pyg(path), columns)
-    return network_graph(read_graphml(path), columns)
+        return data_graph(read_pyg(path), columns, encoding)
+    return network_graph(read_graphml(path), columns, encoding)
