@@ -20,6 +20,7 @@ LABEL, SENSITIVE = ["--label", "approved"], ["--sensitive", "sex"]
 SIMILAR = ["--similarity", "0.7"]
 RIGHT = [*LABEL, *SENSITIVE, *SIMILAR]
 CSV = "people.csv"
+PARTS = ("train", "val", "test")
 
 
 def changed(**columns: Any) -> Callable[[], None]:
@@ -82,6 +83,17 @@ CASES: dict[str, tuple[Callable[[], None], list[str], str]] = {
     "no such group": (nothing, [CSV, *RIGHT, "--sensitive-one", "x"], "'female', 'male'"),
     "missing values": (changed(age=[1, None] * 200), [CSV, *RIGHT], "--missing impute"),
     "missing what": (nothing, [CSV, *RIGHT, "--missing", "fill"], "refuse, impute, drop"),
+    "none is missing": (
+        changed(approved=["None", "Default"] * 200),
+        [CSV, *RIGHT],
+        "and 200 missing (in text files NA, NULL, None",
+    ),
+    "one group left": (
+        lambda: changed(age=pd.read_csv(PEOPLE).age.where(pd.read_csv(PEOPLE).sex == "male"))(),
+        [CSV, *RIGHT, "--missing", "drop"],
+        "'male' alone once the others are dropped",
+    ),
+    "given to a dataset": (nothing, ["synthetic", "--split", "given"], "sixty-twenty-twenty"),
     "infinite": (changed(age=["inf", 1] * 200), [CSV, *RIGHT], "200 values that are infinite"),
     "free text": (changed(note=[f"n{i}" for i in range(400)]), [CSV, *RIGHT], "--drop note"),
     "empty": (content(""), [CSV, *RIGHT], "an empty file"),
@@ -155,8 +167,29 @@ def test_too_few_of_a_class_leave_nothing_either(
         assert main(["run", CSV, *RIGHT, "--split", split]) == 2
         line = capsys.readouterr().err.splitlines()[-1]
         assert line.startswith("fairgear: ")
-        assert "class" in line or "train_labels" in line
+        assert "'yes'" in line
+        assert "fairgear.graph" not in line
+        assert "training may use" not in line
     assert [path.name for path in Path().iterdir()] == [CSV]
+
+
+def test_masks_that_are_of_no_use_leave_nothing_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one_each = {f"{part}_mask": torch.arange(400) == n for n, part in enumerate(PARTS)}
+    unlabelled = torch.where(torch.arange(400) == 2, -1, pyg_data().y)
+    for attributes, typed, said in (
+        ({}, ["--split", "given"], "no labelled people in train_mask"),
+        (one_each, [], "or correct the masks"),
+        (one_each | {"y": unlabelled}, [], "no labelled people in test_mask"),
+    ):
+        pyg(**attributes)()
+        assert main(["run", *PT, *typed]) == 2
+        line = capsys.readouterr().err.splitlines()[-1]
+        assert line.startswith("fairgear: ")
+        assert said in line
+    assert [path.name for path in Path().iterdir()] == ["people.pt"]
 
 
 def test_nothing_is_broken_to_begin_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

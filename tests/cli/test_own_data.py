@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,9 @@ from fairgear.cli import main
 from fairgear.experiments.own_split import balanced_labels
 from fairgear.experiments.run_config import RunConfig
 from fairgear.experiments.run_data import load_data
+from fairgear.graph import TableColumns, read_graph
+from fairgear.graph.convert.encoding import Encoding
+from fairgear.methods import load_model
 from tests.cli.test_run import small
 from tests.graph.people import FRIENDS, PEOPLE, network, nx, people, pyg_data
 
@@ -136,6 +141,177 @@ def test_embed_takes_the_same_options_and_needs_no_label(
     assert [entry.name for entry in tmp_path.iterdir()] == ["z.parquet"]
 
 
+def embedded(model: Path, table: pd.DataFrame, *typed: str) -> pd.DataFrame:
+    """Representations of a table's people by name; in the folder we are in."""
+    table.to_csv("others.csv", index=False)
+    arguments = [str(model), "others.csv", "--sensitive", "sex", *typed, "--out", "z.parquet"]
+    assert main(["embed", *arguments]) == 0
+    return pd.read_parquet("z.parquet").set_index("node_name").drop(columns="node_id")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models trained on the edges of people with gaps, and on standardized similarity."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        gaps = people().assign(
+            debt=people().debt.where(people().index % 7 != 0),
+            job=people().job.where(people().index % 5 != 0),
+        )
+        gaps.to_csv("people.csv", index=False)
+        given = ["--edges", str(FRIENDS), "--missing", "impute", "--drop", "age"]
+        assert run("people.csv", *RIGHT, *given, "--out", "listed") == 0
+        people().to_csv("people.csv", index=False)
+        similar = ["--similarity", "0.7", "--standardize"]
+        assert run("people.csv", *RIGHT, *similar, "--out", "similar") == 0
+        gaps.to_csv("gaps.csv", index=False)
+    return folder
+
+
+LIST = ["--edges", str(FRIENDS), "--missing", "impute"]
+
+
+def test_embed_reads_other_people_as_the_training_was_read(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model, table = trained / "listed" / "model", pd.read_csv(trained / "gaps.csv")
+    config = yaml.safe_load((trained / "listed" / "config.yaml").read_text())
+    config |= {"dataset": str(trained / "gaps.csv")}
+    graph = load_data(RunConfig.from_dict(config | {"data": config["data"] | {"sha256": ""}})).graph
+    before = load_model(model, device="cpu").embed(graph)
+    again = embedded(model, table, *LIST)
+    assert np.array_equal(again.to_numpy(), before)
+    swapped = table[[*table.columns[::-1]]].assign(useless="text")
+    pd.testing.assert_frame_equal(embedded(model, swapped, *LIST), again)
+    outlier = {"id": "stranger", "income": 1e9, "debt": -1e9, "owner": True, "sex": "male"}
+    more = pd.concat([table, pd.DataFrame([outlier])])
+    pd.testing.assert_frame_equal(embedded(model, more, *LIST).iloc[:-1], again)
+    alone = embedded(model, table[table.sex == "female"][:9], "--similarity", "0.5", *LIST[2:])
+    assert len(alone) == 9
+
+
+def test_embed_standardizes_by_the_training(
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model, typed = trained / "similar" / "model", ["--similarity", "0.7", "--standardize"]
+    again = embedded(model, people(), *typed)
+    graph = read_graph(
+        PEOPLE,
+        TableColumns(label="approved", sensitive="sex", similarity=0.7, standardize=True),
+    )
+    assert np.array_equal(again.to_numpy(), load_model(model, device="cpu").embed(graph))
+    encoding = Encoding.read(model / "encoding.json")
+    assert encoding.names() == ["age", "income", "debt", "job", "city", "owner", "sex"]
+    columns = TableColumns(sensitive="sex", similarity=0.7, standardize=True)
+    few = read_graph(PEOPLE, columns, encoding=encoding).raw
+    people()[:50].to_csv("few.csv", index=False)
+    fewer = read_graph("few.csv", columns, encoding=encoding).raw
+    assert few is not None
+    assert fewer is not None
+    assert torch.equal(fewer, few[:50])
+    capsys.readouterr()
+    assert embedded(model, people()[:1], *typed).shape == (1, 8)
+    assert "--similarity 0.7 joins nobody" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "typed", "said"),
+    [
+        (lambda t: t.drop(columns="income"), [], "column 'income', which the model was trained on"),
+        (lambda t: t, ["--drop", "income"], "got --drop income"),
+        (lambda t: t.assign(job="pilot"), [], "got 'pilot', which the model was not trained on"),
+        (lambda t: t.assign(sex="other"), [], "got 'other', which the model was not trained on"),
+        (lambda t: t.assign(income=[f"n{i}" for i in range(400)]), [], "got no numbers, such as"),
+        (lambda t: t.assign(income="high"), [], "column 'income': got no numbers, such as 'high'"),
+        (lambda t: t, ["--sensitive", "owner"], "'sex', as the model was trained"),
+        (lambda t: t, ["--sensitive-one", "female"], "'male', as the model was trained"),
+        (lambda t: t.drop(columns="sex"), [], "column 'sex', which the model was trained on"),
+    ],
+)
+def test_embed_refuses_what_the_model_cannot_read(
+    change: Callable[[pd.DataFrame], pd.DataFrame],
+    typed: list[str],
+    said: str,
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    change(people()).to_csv("others.csv", index=False)
+    group = [] if "--sensitive" in typed else ["--sensitive", "sex"]
+    arguments = ["others.csv", *group, *LIST, *typed, "--out", "z.npy"]
+    assert main(["embed", str(trained / "listed" / "model"), *arguments]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert said in line
+    assert not Path("z.npy").exists()
+
+
+def test_embed_refuses_another_comparison_and_a_damaged_encoding(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(trained / "similar" / "model", model)
+    typed = [str(model), str(PEOPLE), "--sensitive", "sex", "--similarity", "0.7"]
+    assert main(["embed", *typed, "--out", str(tmp_path / "z.npy")]) == 2
+    assert "Next: add --standardize." in capsys.readouterr().err
+    for damage in ("{", "[]", '{"format": 1}', '{"format": 2}'):
+        (model / "encoding.json").write_text(damage)
+        assert main(["embed", *typed, "--standardize", "--out", str(tmp_path / "z.npy")]) == 2
+        assert "no encoding of a table" in capsys.readouterr().err
+
+
+def test_the_masks_of_a_pyg_file_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = pyg_data()
+    part = torch.arange(400) % 4
+    data.train_mask, data.val_mask, data.test_mask = part == 0, part == 1, part == 3
+    torch.save(data, "g.pt")
+    typed = ["g.pt", "--label", "y", "--sensitive", "sens", "--id", "person"]
+    assert run(*typed, "--out", "kept") == 0
+    assert "the split is that of the file's masks: 100 for training" in capsys.readouterr().err
+    predicted = pd.read_parquet("kept/predictions.parquet")
+    expected = [{0: "train", 1: "val", 3: "test"}.get(i % 4, "") for i in range(400)]
+    assert predicted.split.tolist() == expected
+    assert yaml.safe_load(Path("kept/config.yaml").read_text())["split"] == "given"
+    # The same command resumes it, and its settings repeat it.
+    assert run(*typed, "--out", "kept") == 0
+    assert "nothing to do" in capsys.readouterr().err
+    assert main(["run", "--config", "kept/config.yaml", "--out", "again"]) == 0
+    again = pd.read_parquet("again/predictions.parquet")
+    assert again.split.tolist() == expected
+    capsys.readouterr()
+    assert run(*typed, "--split", "sixty-twenty-twenty", "--out", "drawn") == 0
+    assert "the masks of the file are not used" in capsys.readouterr().err
+    drawn = pd.read_parquet("drawn/predictions.parquet")
+    assert drawn.split.value_counts().to_dict() == {"train": 240, "val": 80, "test": 80}
+    data.val_mask = torch.zeros(400, dtype=torch.bool)
+    torch.save(data, "g.pt")
+    assert run(*typed, "--out", "without") == 0
+    config = yaml.safe_load(Path("without/config.yaml").read_text())
+    assert config["split"] == "sixty-twenty-twenty"
+
+
+def test_brackets_in_the_name_of_a_file_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a[").mkdir()
+    for name in ("people[copy].csv", "a[/b].csv", "x:smile:.csv"):
+        Path(name).write_bytes(PEOPLE.read_bytes())
+        assert run(name, *RIGHT, "--similarity", "0.7", "--out", f"{len(name)}") == 0
+        assert f"gear on {name}" in capsys.readouterr().out
+
+
 def test_graphs_and_edge_lists_run_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     torch.save(pyg_data(), "g.pt")
@@ -228,7 +404,6 @@ def test_every_option_is_in_the_help_and_on_the_page(capsys: pytest.CaptureFixtu
     from dataclasses import fields
 
     from fairgear.experiments.data_config import DataConfig
-    from fairgear.graph import TableColumns
 
     main(["run", "--help"])
     shown = capsys.readouterr().out

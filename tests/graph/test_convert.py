@@ -161,6 +161,27 @@ def test_flags_are_filled_with_the_more_frequent() -> None:
         ({"id": list("abcdefgg")}, {}, "1 repeated ids, the first 'g'"),
         ({"id": [1, 2, 3, 4, 5, 6, 7, None]}, {}, "1 rows without an id"),
         ({"id": [2.0**60 + i * 2**10 for i in range(8)]}, {}, "beyond 2^53"),
+        ({"id": np.arange(8, dtype=np.float32) + 2**24}, {}, "at or beyond 2^24"),
+        ({"id": np.arange(8, dtype=np.float16) + 2**11}, {}, "at or beyond 2^11"),
+        ({"id": pd.array([2**24, *range(7)], dtype="Float32")}, {}, "at or beyond 2^24"),
+        ({"id": pd.Series([np.float32(2**24), *"abcdefg"])}, {}, "at or beyond 2^24"),
+        ({"ok": [[1]] * 8}, {}, "column 'ok': got lists or other compound values"),
+        ({"sex": [{"a": 1}] * 8}, {}, "column 'sex': got lists or other compound values"),
+        ({"age": [10**400, *range(7)]}, {}, "1 values that are infinite"),
+        ({"ok": ["a", None] * 4}, {}, "1 values: 'a', and 4 missing"),
+        ({}, {"label": 7}, "label: got 7"),
+        ({}, {"sensitive": None}, "sensitive: got None"),
+        ({}, {"id": 7}, "id: got 7"),
+        ({}, {"drop": [1]}, "drop: got [1]"),
+        ({}, {"drop": None}, "drop: got None"),
+        ({}, {"categorical": [1]}, "categorical: got [1]"),
+        ({}, {"similarity": "0.5"}, "similarity: got '0.5'"),
+        ({}, {"similarity": 0.5, "neighbors": 1.5}, "neighbors: got 1.5"),
+        (
+            {"age": [None, 1] * 4},
+            {"missing": "drop"},
+            "of the groups in 'sex': got 'm' alone once the others are dropped",
+        ),
         ({"age": [np.inf, *range(7)]}, {}, "1 values that are infinite"),
         ({"age": [[1]] * 8}, {}, "compound values"),
         ({"age": [date(2020, 1, 1)] * 8}, {}, "of the kind date"),
@@ -251,6 +272,22 @@ def test_ids_are_whole_numbers_or_names() -> None:
         identified(padded, [("000", 7)])
 
 
+def test_ids_of_thousands_of_digits_are_names() -> None:
+    ids = [10**5000 + i for i in range(8)]
+    texts = ["1" + "0" * 4999 + str(i) for i in range(8)]
+    for held in (ids, texts):
+        graph = made(tiny(id=pd.Series(held, dtype=object)), pd.DataFrame([(held[0], texts[1])]))
+        assert graph.node_names == tuple(texts)
+        assert graph.edge_index.tolist() == [[0, 1], [1, 0]]
+    refused("nobody's id", tiny(), pd.DataFrame([("1" * 5000, 0)]))
+
+
+def test_what_is_no_table_is_refused() -> None:
+    rows: Any = [{"age": 1}]
+    refused("nodes: got a list", rows)
+    refused("edges: got a list", tiny(), [(0, 1)])
+
+
 def test_names_stay_with_their_people(capsys: pytest.CaptureFixture[str]) -> None:
     table = tiny(id=list("hgfedcba"), pay=[1, None, 3, 4, 5, 6, 7, 8])
     graph = made(table, pd.DataFrame([("h", "a"), ("g", "a")]), missing="drop")
@@ -278,5 +315,5 @@ def test_an_id_column_can_be_dropped_or_be_something_else() -> None:
 
 
 def test_settings_refuse_a_bad_threshold() -> None:
-    with pytest.raises(FairgearError, match="above 0, at most 1"):
+    with pytest.raises(FairgearError, match="above 0, below 1"):
         TableColumns(sensitive="sex", similarity=1.5)

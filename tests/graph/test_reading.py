@@ -84,7 +84,7 @@ def test_numbers_are_read_to_the_last_digit(tmp_path: Path) -> None:
     values = [0.1 + 0.2, 1e-17, 123456789.123456789, -1 / 3, 5e99, 4.35]
     body = "".join(f"{v!r},{'fm'[i % 2]}\n" for i, v in enumerate(values))
     path = written(tmp_path / "p.csv", "age,sex\n" + body)
-    graph = read_graph(path, TableColumns(sensitive="sex", similarity=1.0, neighbors=1))
+    graph = read_graph(path, TableColumns(sensitive="sex", similarity=0.9, neighbors=1))
     assert graph.raw is not None
     assert graph.raw[:, 0].tolist() == values
 
@@ -143,6 +143,56 @@ def test_a_first_edge_to_somebody_unknown_is_no_header(tmp_path: Path) -> None:
     for table, edges in ((list("abcdef"), "a,zz\na,b\n"), (range(6), "77,88\n0,1\n")):
         with pytest.raises(FairgearError, match="nobody's id"):
             read(tmp_path, HEADER + rows(list(table)), edges)
+
+
+@pytest.mark.parametrize(
+    ("ids", "first", "header"),
+    [
+        (["P1", "P2", "P3"], "source,target", True),
+        (["P1", "P2", "P3"], "giver,taker", True),
+        (["P1", "P2", "P3"], "P8,P9", False),
+        (["P1", "P2", "P3"], "q8,r9", False),
+        (["ann", "bob", "cy"], "From,To", True),
+        (["ann", "bob", "cy"], "source_id,target_id", True),
+        (["ann", "bob", "cy"], "zoe,max", False),
+        (["ann", "bob", "cy"], "person_1,person_2", True),
+        ([1, 2, 3], "node1,node2", True),
+        ([1, 2, 3], "u,v", True),
+        (["node10", "node11", "node12"], "node1,node2", False),
+    ],
+)
+def test_a_first_line_is_a_header_or_an_edge_to_nobody(
+    ids: list[Any], first: str, header: bool, tmp_path: Path
+) -> None:
+    table, edges = HEADER + rows(ids), f"{first}\n{ids[0]},{ids[1]}\n"
+    if header:
+        assert read(tmp_path, table, edges).num_undirected_edges == 1
+    else:
+        with pytest.raises(FairgearError, match=r"nobody's id.*source and target"):
+            read(tmp_path, table, edges)
+    # Where nobody below is known either, an unusual name is taken for an id.
+    if first == "giver,taker":
+        with pytest.raises(FairgearError, match=r"2 of 2 .* 'giver'"):
+            read(tmp_path, table, f"{first}\nP7,P8\n")
+
+
+def test_parquet_with_lists_for_labels_or_groups(tmp_path: Path) -> None:
+    path = tmp_path / "p.parquet"
+    for role in ("ok", "sex"):
+        for compound in ([1, 2], {"a": 1}):
+            table = {"age": range(4), "sex": ["f", "m"] * 2, "ok": [0, 1] * 2}
+            pd.DataFrame(table | {role: [compound] * 4}).to_parquet(path)
+            with pytest.raises(FairgearError, match=f"column '{role}': got lists or other"):
+                read_graph(path, replace(COLUMNS, similarity=0.5))
+
+
+def test_ids_of_thousands_of_digits_in_files(tmp_path: Path) -> None:
+    long = ["1" * 5000, "2" * 5000, "3" * 5000]
+    graph = read(tmp_path, HEADER + rows(long), f"{long[0]},{long[1]}\n")
+    assert graph.node_names == tuple(long)
+    assert graph.num_undirected_edges == 1
+    with pytest.raises(FairgearError, match="nobody's id"):
+        read(tmp_path, HEADER + rows([1, 2, 3]), f"{long[0]},1\n")
 
 
 @pytest.mark.parametrize(

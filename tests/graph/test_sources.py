@@ -19,6 +19,7 @@ from fairgear.graph import (
     from_tables,
     read_graph,
 )
+from fairgear.graph.convert.pyg import data_graph
 from tests.graph.people import (
     FRIENDS,
     PEOPLE,
@@ -127,6 +128,20 @@ def test_pyg_keeps_masks_unknown_labels_and_ids() -> None:
     assert set(from_pyg(data, sensitive="x13").y.tolist()) == {0, 1}
 
 
+def test_one_group_alone_is_read_as_the_training_was() -> None:
+    data = pyg_data()
+    data.x[:, 0] = 1
+    data.x[0, 0] = 2
+    whole = from_pyg(data, sensitive="sens")
+    men = data.subgraph(data.sens == 1)
+    men.person = None
+    columns = TableColumns(sensitive="sens")
+    graph = data_graph(men, columns, whole.encoding)
+    # All of them are 1 in the first column too, which is not the sensitive one for that.
+    assert graph.sens_column == whole.sens_column
+    assert torch.equal(graph.x, whole.x[data.sens == 1])
+
+
 def test_a_sensitive_attribute_beside_x_joins_the_features() -> None:
     data = pyg_data()
     data.x, data.feature_names = data.x[:, :-1], data.feature_names[:-1]
@@ -152,6 +167,33 @@ def test_pyg_data_that_are_no_graph(change: dict[str, object], said: str) -> Non
     with pytest.raises(FairgearError) as error:
         from_pyg(data, sensitive="sens" if "sens" in change else "sex")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float16, torch.bfloat16])
+def test_ids_that_a_short_float_has_rounded_are_refused(kind: torch.dtype) -> None:
+    data = pyg_data()
+    data.x, data.feature_names = data.x[:, :4].to(kind), ["a", "b", "c", "id"]
+    first_rounded = 2 / torch.finfo(kind).eps
+    data.x[:, 3] = torch.arange(400)
+    data.x[0, 3] = first_rounded + 1
+    with pytest.raises(FairgearError, match="whose last digits are lost"):
+        from_pyg(data, sensitive="sens")
+    data.node_id, data.feature_names = data.x[:, 3], ["a", "b", "c", "d"]
+    with pytest.raises(FairgearError, match="whose last digits are lost"):
+        from_pyg(data, sensitive="sens")
+
+
+def test_what_pyg_and_scipy_hold_in_another_layout_is_refused() -> None:
+    data = pyg_data()
+    data.x = data.x.to_sparse()
+    with pytest.raises(FairgearError, match="a sparse matrix"):
+        from_pyg(data, sensitive="sens")
+    with pytest.raises(FairgearError, match="adjacency: got a ndarray"):
+        from_scipy(adjacency().toarray(), people(), label="approved", sensitive="sex")
+    data = pyg_data()
+    data.y = [[1], [0]] * 200
+    with pytest.raises(FairgearError, match="'y': got lists"):
+        from_pyg(data, sensitive="sens")
 
 
 def test_a_matrix_of_other_people_is_refused() -> None:

@@ -21,11 +21,13 @@ def print_json(value: Any) -> None:
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A table on stdout; the first column reads left, the others right."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    # Brackets in a file's name are no markup, and colons no emoji.
+    table = Table(title=escape(title), title_justify="left")
     for position, column in enumerate(columns):
         table.add_column(column, justify="left" if position == 0 else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
-    Console().print(table)
+        table.add_row(*(escape(str(cell)) for cell in row))
+    Console(emoji=False).print(table)

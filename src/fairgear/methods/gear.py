@@ -44,7 +44,8 @@ class Gear(Method):
     After `fit`: `history_` (loss terms and validation over time of `generator` and `network`),
     `generator_report_` (how good the counterfactual egos are), `scaler_` (of the features),
     `regime_` (how it was trained, where the settings leave that open), `causal_model_` (the
-    fingerprint of the causal model that took the generator's place, if any) and `threshold_`.
+    fingerprint of the causal model that took the generator's place, if any), `erases_means_`
+    (whether the difference of the groups' means is what was erased) and `threshold_`.
     """
 
     name = "gear"
@@ -58,6 +59,7 @@ class Gear(Method):
         self.generator_report_: GeneratorReport | None = None
         self.regime_: Regime | None = None
         self.causal_model_: str | None = None
+        self.erases_means_ = False
         self._index: EgoIndex | None = None
 
     @classmethod
@@ -100,7 +102,6 @@ class Gear(Method):
             batch = index.batch(order[people], x)
             return Ego.of(batch, sens)
 
-        self._fit_inputs(x[order], sens[order])
         if config.uses_causal_model:
             causal_model = for_graph(graph) if causal_model is None else causal_model
             self.causal_model_ = causal_model.fingerprint()
@@ -108,7 +109,8 @@ class Gear(Method):
                 causal_model, graph, index, self.scaler_, seed=self.seed
             )
         parts = _Parts(checkpoint, self._run_key(graph, causal_model))
-        self._fit_vae(egos, sens[order], parts.checkpoint("generator"))
+        shift = self._fit_vae(egos, sens[order], parts.checkpoint("generator"))
+        self._fit_inputs(x[order], sens[order], shift if regime.direction == "generator" else None)
         people = torch.arange(len(x), device=device)
         task = GearTask(
             self._network,
@@ -136,20 +138,21 @@ class Gear(Method):
         parts.remove()
         return self
 
-    def _fit_inputs(self, x: Tensor, sens: Tensor) -> None:
+    def _fit_inputs(self, x: Tensor, sens: Tensor, shift: Tensor | None) -> None:
         """Learn from all people, without labels, what the network does to their features first."""
         network = self._network
+        self.erases_means_ = self._fitted_config.erase > 0 and shift is None
         if self._fitted_config.erase > 0:
-            network.erasure.fit(x, sens)
+            network.erasure.fit(x, sens, shift)
         if network.unit_rows is not None:
             network.unit_rows.fit(x, self.scaler_, network.erasure)
 
     def _fit_vae(
         self, egos: Callable[[Tensor], Ego], sens: Tensor, checkpoint: Checkpoint | None
-    ) -> None:
-        """Train the VAE and report on it."""
+    ) -> Tensor | None:
+        """Train the VAE, report on it, and give the shift of the features that it has learned."""
         if self._vae is None:
-            return
+            return None
         config = self._fitted_config.generator
         with seeded(self.seed, "discriminator"):
             task = VaeTask(self._vae, config, egos, len(sens))
@@ -160,9 +163,10 @@ class Gear(Method):
             description="training the generator",
             checkpoint=checkpoint,
         )
-        self.generator_report_ = report_generator(
+        self.generator_report_, shift = report_generator(
             VaeGenerator(self._vae), egos, sens, seed=self.seed
         )
+        return shift
 
     def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
         """Probabilities (m, 2); the graph may be another than the one in `fit`."""
@@ -228,12 +232,6 @@ class Gear(Method):
         """
         return self._generator
 
-    @property
-    def erases_means_(self) -> bool:
-        """Whether the direction in which the groups' means differ is taken out of the features."""
-        self._fitted_threshold()
-        return self._fitted_config.erase > 0
-
     def ego_index(self, graph: SensitiveGraph, nodes: Tensor | None = None) -> EgoIndex:
         """The ego index; that of the last whole graph is kept, since worlds often share edges."""
         k, alpha = self._fitted_config.k, self._fitted_config.alpha
@@ -282,6 +280,7 @@ class Gear(Method):
             "sens_column": self._sens_column,
             "regime": None if self.regime_ is None else asdict(self.regime_),
             "causal_model": self.causal_model_,
+            "erases_means": self.erases_means_,
             "history": {name: history.as_dict() for name, history in self.history_.items()},
             "generator_report": None if report is None else asdict(report),
         }
@@ -308,6 +307,7 @@ class Gear(Method):
         try:
             self.history_ = {name: History(**rows) for name, rows in facts["history"].items()}
             self.causal_model_ = facts["causal_model"]
+            self.erases_means_ = bool(facts["erases_means"])
             report = facts["generator_report"]
             self.generator_report_ = None if report is None else GeneratorReport(**report)
         except (KeyError, TypeError, AttributeError) as error:

@@ -63,6 +63,7 @@ class Regime:
     steps: int
     batch_size: int
     normalize_rows: bool
+    direction: str
     threshold: str
 
     @classmethod
@@ -75,6 +76,7 @@ class Regime:
             steps=1000,
             batch_size=100,
             normalize_rows=False,
+            direction="generator",
             threshold="half",
         )
 
@@ -88,6 +90,7 @@ class Regime:
             steps=2000,
             batch_size=300,
             normalize_rows=True,
+            direction="means",
             threshold="validation",
         )
 
@@ -134,8 +137,11 @@ class GearConfig(Config):
     use_sens: bool = False
     """Whether the encoder sees the sensitive column."""
     erase: float = 1.0
-    """Share of the direction in which the groups' means differ that is projected out of the
-    features: the dial between being alike under `strict` alone (0) and under both protocols (1)."""
+    """Share of the direction in which the groups differ that is projected out of the features: the
+    dial between being alike under `strict` alone (0) and under both protocols (1)."""
+    direction: str = "auto"
+    """The direction to erase: the shift that the `generator` has learned, the difference of the
+    groups' `means`, or `auto`: generator up to 5,000 training labels, above that means."""
     assignments: int = 0
     """Fixed assignments of s over which predictions are averaged; 0 for the graph as it is."""
     normalize_rows: bool | None = None
@@ -186,6 +192,7 @@ class GearConfig(Config):
             "validate_every": (1, 10**7),
             "averaging": (0, 0.9999),
             "selection": ("tradeoff", "loss"),
+            "direction": ("auto", "generator", "means"),
             "threshold": ("auto", "half", "validation"),
         }
 
@@ -201,6 +208,7 @@ class GearConfig(Config):
             steps=1000,
             batch_size=100,
             normalize_rows=False,
+            direction="generator",
             threshold="half",
             averaging=0.0,
             logit_weight=0.0,

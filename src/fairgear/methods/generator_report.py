@@ -59,8 +59,8 @@ def report_generator(
     sens: Tensor,
     *,
     seed: int,
-) -> GeneratorReport:
-    """How good `generator` is on the egos of some people."""
+) -> tuple[GeneratorReport, Tensor]:
+    """The report, and the mean shift of the scaled features from s = 0 to s = 1."""
     with seeded(seed, "generator report"):
         people = torch.randperm(len(sens), device=sens.device)[:_PEOPLE]
         ego = egos(people)
@@ -77,7 +77,7 @@ def report_generator(
     base_rate, accuracy = _readability(h[:, 0], ego.sens[:, 0])
     own_added, own_removed = _edge_changes(ego, own)
     around_added, around_removed = _edge_changes(ego, around)
-    return GeneratorReport(
+    report = GeneratorReport(
         feature_r2=1 - float(residual.square().sum() / ego.x[ego.mask].square().sum()),
         edge_auroc=_auroc(linked, logits),
         kl=float(objectives.normal_kl(latent.mean, latent.log_variance, ego.mask)),
@@ -91,6 +91,7 @@ def report_generator(
         neighbor_edges_added=around_added,
         neighbor_edges_removed=around_removed,
     )
+    return report, shift
 
 
 def _full(ego: Ego) -> Tensor:

@@ -55,9 +55,8 @@ class FeatureScaler(nn.Module):
 class Erasure(nn.Module):
     """x − share·v (u·x): takes the direction v in which the groups differ out of the features.
 
-    v is the difference of the groups' means. u is proportional to Σ⁻¹v with u·v = 1, Σ the
-    covariance within groups: of all projections along v this one leaves the most information
-    about everything else.
+    u is proportional to Σ⁻¹v with u·v = 1, Σ the covariance within groups: of all projections
+    along v this one leaves the most information about everything else.
     """
 
     v: Tensor
@@ -69,11 +68,11 @@ class Erasure(nn.Module):
         self.register_buffer("v", torch.zeros(width))
         self.register_buffer("u", torch.zeros(width))
 
-    def fit(self, x: Tensor, sens: Tensor) -> Erasure:
-        """Learn v and u from scaled features and groups, of which there must be two."""
+    def fit(self, x: Tensor, sens: Tensor, v: Tensor | None = None) -> Erasure:
+        """Learn u from scaled features and groups; v too, as the difference of their means."""
         x = x.double()
         means = [x[sens == s].mean(dim=0) for s in (0, 1)]
-        v = means[1] - means[0]
+        v = means[1] - means[0] if v is None else v.double()
         centred = torch.cat([x[sens == s] - means[s] for s in (0, 1)])
         covariance = centred.T @ centred / len(centred)
         # A little ridge: binary columns that sum to a constant make Σ singular.

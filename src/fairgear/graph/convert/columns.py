@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Required, TypedDict
 
 from fairgear.errors import ParameterError
@@ -73,14 +74,7 @@ class TableColumns:
                 allowed=", ".join(MISSING),
                 next_step="say what to do with missing values",
             )
-        for option in ("drop", "categorical"):
-            if isinstance(getattr(self, option), str):
-                raise ParameterError(
-                    option,
-                    got=repr(getattr(self, option)),
-                    allowed="a list of column names",
-                    next_step="put the name into a list",
-                )
+        self._check_kinds()
         self._check_roles()
         if self.similarity is None and (self.neighbors is not None or self.standardize):
             raise ParameterError(
@@ -98,6 +92,24 @@ class TableColumns:
             return None
         return SimilarityRule(self.similarity, self.neighbors)
 
+    def _check_kinds(self) -> None:
+        """Names are text, thresholds numbers: whatever Python may have been given."""
+        for option in ("drop", "categorical"):
+            value = getattr(self, option)
+            listed = isinstance(value, Iterable) and not isinstance(value, str)
+            if not listed or not all(isinstance(name, str) for name in value):
+                raise _wrong_kind(option, value, "a list of column names as text")
+        for option in ("sensitive", "label", "id", "name"):
+            value = getattr(self, option)
+            if not isinstance(value, str) and (
+                value is not None or option in ("sensitive", "name")
+            ):
+                raise _wrong_kind(option, value, "the name of a column, as text")
+        for option, kind in (("similarity", Real), ("neighbors", Integral)):
+            value = getattr(self, option)
+            if isinstance(value, bool) or not (value is None or isinstance(value, kind)):
+                raise _wrong_kind(option, value, "a number, or None")
+
     def _check_roles(self) -> None:
         """A column has one role."""
         roles: dict[str, str] = {}
@@ -110,3 +122,7 @@ class TableColumns:
                     allowed="one role a column",
                     next_step="correct one of the two",
                 )
+
+
+def _wrong_kind(option: str, value: object, allowed: str) -> ParameterError:
+    return ParameterError(option, got=repr(value), allowed=allowed, next_step=f"change {option}")

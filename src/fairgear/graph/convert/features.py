@@ -19,7 +19,7 @@ MOST_LEVELS = 50
 _FEW_LEVELS = 10
 # Squares of larger ones leave the range of a float.
 _LARGEST = 1e100
-_NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
+NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 _LEVELS = ("string", "boolean", "categorical", "mixed", "mixed-integer", "empty")
 
 
@@ -100,8 +100,8 @@ def feature_column(column: pd.Series, name: str, *, categorical: bool) -> Featur
     kind = "categorical" if categorical else pd.api.types.infer_dtype(column, skipna=True)
     if isinstance(column.dtype, pd.CategoricalDtype):
         kind = "categorical"
-    if kind in _NUMBERS:
-        return _numbers(column, name)
+    if kind in NUMBERS:
+        return numbers(column, name)
     if kind in _LEVELS:
         return _leveled(column, name)
     raise GraphError(
@@ -112,9 +112,15 @@ def feature_column(column: pd.Series, name: str, *, categorical: bool) -> Featur
     )
 
 
-def _numbers(column: pd.Series, name: str) -> NumberColumn:
+def numbers(column: pd.Series, name: str) -> NumberColumn:
+    """A column of numbers that can be reckoned with."""
     given = column.astype(object)
-    values = given.where(given.notna(), np.nan).to_numpy(dtype=np.float64)
+    try:
+        values = given.where(given.notna(), np.nan).to_numpy(dtype=np.float64)
+    except OverflowError:
+        # Some whole number is longer than any float.
+        far = given.map(lambda value: isinstance(value, int) and abs(value) > _LARGEST)
+        values = given.where(given.notna(), np.nan).mask(far, np.inf).to_numpy(dtype=np.float64)
     infinite = int((np.abs(values) > _LARGEST).sum())
     if infinite:
         raise GraphError(

@@ -19,7 +19,8 @@ Rows = NDArray[np.int64]
 ID_NAMES = ("id", "node_id")
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)(\.0+)?")
 _LONGEST = 2**63 - 1
-_EXACT_FLOAT = 2**53
+# Its digits, a sign and one more; Python refuses to read numbers of thousands of digits.
+_MOST_DIGITS = 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,21 +91,39 @@ def identify(ids: pd.Series | None, count: int, column: str = "id") -> Identity:
 
 def _texts(ids: pd.Series) -> list[str]:
     values = ids.tolist()
+    held = getattr(ids.dtype, "numpy_dtype", ids.dtype)
+    # A column forgets its precision when its values become Python's floats.
+    column = held.type if isinstance(held, np.dtype) and held.kind == "f" else None
     for value in values:
-        if isinstance(value, float) and abs(value) > _EXACT_FLOAT:
-            raise GraphError(
-                f"id {value!r}",
-                got="a floating-point number beyond 2^53, whose last digits are lost",
-                allowed="whole numbers or text",
-                next_step="read the ids as whole numbers or as text from the start",
-            )
+        if isinstance(value, (float, np.floating)):
+            kind = column or (type(value) if isinstance(value, np.floating) else np.float64)
+            check_exact(float(value), float(np.finfo(kind).eps))
     return [spelled(value) for value in values]
+
+
+def check_exact(value: float, epsilon: float) -> None:
+    """Refuse an id in a floating-point number that may have been another before it was rounded.
+
+    Args:
+        value: the id.
+        epsilon: of its kind of number: the step after 1.
+    """
+    first_rounded = 2 / epsilon
+    if abs(value) >= first_rounded:
+        raise GraphError(
+            f"id {value!r}",
+            got="a floating-point number at or beyond "
+            f"2^{round(np.log2(first_rounded))}, whose last digits are lost",
+            allowed="whole numbers or text",
+            next_step="read the ids as whole numbers or as text from the start",
+        )
 
 
 def _whole(text: str) -> int | None:
     """The whole number that a text spells; None where it is a name, such as 007."""
     if _WHOLE.fullmatch(text):
-        number = int(text.partition(".")[0])
+        digits = text.partition(".")[0]
+        number = int(digits) if len(digits) <= _MOST_DIGITS else _LONGEST + 1
         if -_LONGEST <= number <= _LONGEST:
             return number
     return None

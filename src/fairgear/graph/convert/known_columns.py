@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from fairgear.errors import GraphError
 from fairgear.graph.convert.features import (
+    NUMBERS,
     FeatureColumn,
     Floats,
     LevelColumn,
     NumberColumn,
-    feature_column,
+    numbers,
 )
 from fairgear.graph.convert.spelling import listed, spelled
 
@@ -52,15 +53,15 @@ class ColumnCode:
             return KnownLevels(self.column, self._codes(column), self.levels, self)
         if column.isna().all():
             return KnownNumbers(self.column, np.full(len(column), np.nan), self)
-        found = feature_column(column, self.column, categorical=False)
-        if not isinstance(found, NumberColumn):
+        if pd.api.types.infer_dtype(column, skipna=True) not in NUMBERS:
+            shown = dict.fromkeys(spelled(value) for value in column.dropna())
             raise GraphError(
                 f"column {self.column!r}",
-                got=f"no numbers, such as {listed(found.levels, 2)}",
+                got=f"no numbers, such as {listed(shown, 2)}",
                 allowed="numbers, as the model was trained on",
                 next_step="correct the column, or leave such cells empty and use --missing impute",
             )
-        return KnownNumbers(self.column, found.values, self)
+        return KnownNumbers(self.column, numbers(column, self.column).values, self)
 
     def _codes(self, column: pd.Series) -> NDArray[np.int64]:
         assert self.levels is not None

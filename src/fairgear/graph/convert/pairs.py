@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.errors import GraphError
+from fairgear.graph.convert.header import are_names
 from fairgear.graph.convert.identity import Identity
 from fairgear.graph.convert.spelling import spelled
 from fairgear.graph.edges import undirected_edges
@@ -24,8 +25,7 @@ def matched_pairs(
     Args:
         edges: its first two columns count.
         people: whose ids they are.
-        header: whether the first row may hold names of columns; it does if both are nobody's ids
-            and no numbers.
+        header: whether the first row may hold names of columns.
         notes: where to say what was odd.
     """
     if edges.shape[1] < 2:
@@ -41,7 +41,7 @@ def matched_pairs(
     rows = np.stack([people.rows_of(ends.iloc[:, end]) for end in (0, 1)])
     if header and len(ends) and (rows[:, 0] < 0).all():
         names = [spelled(value) for value in ends.iloc[0]]
-        if not any(_numeric(name) for name in names):
+        if are_names(names, people, known=bool((rows[:, 1:] >= 0).all(axis=0).any())):
             notes.append(f"edges: the first line names the columns: {', '.join(names)}")
             ends, rows = ends.iloc[1:], rows[:, 1:]
     lost = (rows < 0).any(axis=0)
@@ -55,7 +55,8 @@ def matched_pairs(
             allowed="ids of the node table"
             if people.names or not np.array_equal(people.node_id, np.arange(len(people.node_id)))
             else f"0 to {len(people.node_id) - 1}, the rows of the node table",
-            next_step="correct the list, or name the column of the ids with --id",
+            next_step="correct the list, or name the column of the ids with --id"
+            + (", or call the columns source and target" if header and line == 0 else ""),
         )
     return rows
 
@@ -79,11 +80,3 @@ def joined(pairs: Pairs, keep: NDArray[np.bool_], notes: list[str]) -> Tensor:
     if 0 < both < len(one_way):
         notes.append("edges: some are listed one way and some both ways; all count both ways")
     return edge_index
-
-
-def _numeric(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

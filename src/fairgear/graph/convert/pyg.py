@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from fairgear.errors import GraphError
 from fairgear.graph.convert.columns import ColumnOptions, TableColumns
 from fairgear.graph.convert.encoding import Encoding
-from fairgear.graph.convert.identity import ID_NAMES
+from fairgear.graph.convert.identity import ID_NAMES, check_exact, id_column
 from fairgear.graph.convert.table_graph import table_graph
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 
@@ -46,15 +46,25 @@ def data_graph(
             allowed="x with one row a node",
             next_step="store the features as data.x",
         )
+    if x.layout is not torch.strided:
+        raise GraphError(
+            "x of the PyG data",
+            got="a sparse matrix",
+            allowed="a dense one",
+            next_step="store data.x.to_dense()",
+        )
     nodes = _features(data, x)
     features = list(nodes.columns)
     asked = [columns.sensitive, columns.label, columns.id]
     for name in [*asked, *(name for name in ID_NAMES if columns.id is None)]:
         if name is not None and name not in features and name in data:
             nodes[name] = _attribute(data, name, len(x))
+    _check_ids(data, x, features, id_column(nodes.columns, columns))
     if columns.label is not None and columns.label in nodes:
         nodes[columns.label] = _known(nodes[columns.label])
-    columns = _with_own_column(nodes, features, columns)
+    columns = _with_own_column(
+        nodes, features if encoding is None else [encoding.sensitive], columns
+    )
     masks = {
         key: data[key].cpu().numpy()
         for key in MASKS
@@ -70,11 +80,23 @@ def _features(data: Data, x: Tensor) -> pd.DataFrame:
     return pd.DataFrame(x.detach().cpu().to(torch.float64).numpy(), columns=told)
 
 
+def _check_ids(data: Data, x: Tensor, features: list[str], name: str | None) -> None:
+    """Ids in floats of less than 64 bits are rounded early, and the table would hide it."""
+    if name is None:
+        return
+    held = x[:, features.index(name)] if name in features else data.get(name)
+    if isinstance(held, Tensor) and held.is_floating_point() and held.numel():
+        largest = held.abs().nan_to_num(0).max()
+        check_exact(float(largest), torch.finfo(held.dtype).eps)
+
+
 def _attribute(data: Data, name: str, count: int) -> pd.Series:
     """One value a node, from a tensor or a list."""
     value = data[name]
     if isinstance(value, Tensor):
         value = value.detach().cpu()
+        # NumPy has no such floats.
+        value = value.float() if value.dtype == torch.bfloat16 else value
         value = value[:, 0] if value.dim() == 2 and value.shape[1] == 1 else value
         value = value.numpy() if value.dim() == 1 else None
     if not isinstance(value, (np.ndarray, list, tuple)) or len(value) != count:
@@ -89,7 +111,11 @@ def _attribute(data: Data, name: str, count: int) -> pd.Series:
 
 def _known(label: pd.Series) -> pd.Series:
     """−1 says that a label is unknown, unless −1 and 1 are the two labels."""
-    values = set(label.dropna().tolist())
+    try:
+        values = set(label.dropna().tolist())
+    except TypeError:
+        # Lists and the like, which are refused with all other columns of them.
+        return label
     return label.where(label != -1) if values <= {-1, 0, 1} and 0 in values else label
 
 
@@ -104,7 +130,8 @@ def _with_own_column(
         return columns
     own = nodes[columns.sensitive]
     for name in features:
-        if name not in (columns.label, columns.id, *columns.drop) and (nodes[name] == own).all():
+        free = name in nodes and name not in (columns.label, columns.id, *columns.drop)
+        if free and (nodes[name] == own).all():
             del nodes[columns.sensitive]
             return replace(columns, sensitive=name)
     return columns

@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from fairgear.errors import GraphError
 from fairgear.graph.convert.columns import ColumnOptions, TableColumns
@@ -23,6 +24,14 @@ def from_scipy(
         nodes: row i is the person of row and column i.
         columns: the fields of `TableColumns`.
     """
+    known: bool = sparse.issparse(adjacency)
+    if not known:
+        raise GraphError(
+            "adjacency",
+            got=f"a {type(adjacency).__name__}",
+            allowed="a sparse matrix of SciPy",
+            next_step="pass scipy.sparse.coo_array(matrix)",
+        )
     if tuple(adjacency.shape) != (len(nodes), len(nodes)):
         raise GraphError(
             "adjacency",

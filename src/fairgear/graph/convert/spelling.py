@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 
 import numpy as np
+
+# Bits of a whole number that Python still spells, well below its limit.
+_LONG = 10_000
 
 
 def spelled(value: object) -> str:
@@ -13,6 +17,9 @@ def spelled(value: object) -> str:
         return str(bool(value))
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
+    if isinstance(value, int) and value.bit_length() > _LONG:
+        # Python refuses to spell numbers of thousands of digits by itself.
+        return format(Decimal(value), "f")
     return str(value).strip()
 
 

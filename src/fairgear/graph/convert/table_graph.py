@@ -11,21 +11,15 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fairgear.errors import GraphError
 from fairgear.graph.convert.columns import TableColumns
 from fairgear.graph.convert.encoded_table import EncodedTable, encode
 from fairgear.graph.convert.encoding import Encoding
-from fairgear.graph.convert.features import (
-    FeatureColumn,
-    Mask,
-    NumberColumn,
-    feature_column,
-)
+from fairgear.graph.convert.features import Mask
 from fairgear.graph.convert.identity import Identity, id_column, identify
-from fairgear.graph.convert.missing import without_missing
 from fairgear.graph.convert.pairs import Pairs, joined, matched_pairs
 from fairgear.graph.convert.roles import check_joined, check_table
 from fairgear.graph.convert.spelling import listed
+from fairgear.graph.convert.table_features import table_features
 from fairgear.graph.convert.two_values import TwoValues, label_values, sensitive_values
 from fairgear.graph.edge_cache import cached_edges
 from fairgear.graph.sensitive_graph import SensitiveGraph
@@ -89,7 +83,7 @@ def table_graph(
         if encoding is None
         else encoding.groups_of(held)
     )
-    features, keep = _features(nodes, group, columns, encoding, notes)
+    features, keep = table_features(nodes, group, columns, encoding, notes)
     table = encode(features, columns.sensitive, notes)
     if encoding is None:
         encoding = Encoding.of(
@@ -119,8 +113,8 @@ def table_graph(
         graph = graph.replace(x=scale(raw), mechanism=SimilarityMechanism(columns.rule, scale))
         if not graph.num_undirected_edges:
             notes.append(
-                f"warning: --similarity {columns.similarity} joins nobody; "
-                "without edges nobody's neighbours count: try a lower threshold"
+                f"warning: --similarity {columns.similarity} joins nobody; the model sees "
+                "everybody without neighbours"
             )
     else:
         edge_index = _edges(edges, people, keep, notes)
@@ -139,48 +133,6 @@ def _people(
     if columns.id is None:
         notes.append(f"column {column!r} holds the ids")
     return identify(nodes[column], len(nodes), column)
-
-
-def _features(
-    nodes: pd.DataFrame,
-    group: TwoValues,
-    columns: TableColumns,
-    encoding: Encoding | None,
-    notes: list[str],
-) -> tuple[list[FeatureColumn], Mask]:
-    """The columns without gaps, the sensitive one at its own place, and which rows are kept."""
-    aside = {columns.label, id_column(nodes.columns, columns), *columns.drop}
-    shown = [name for name in nodes.columns if name not in aside]
-    if encoding is None:
-        features = [
-            feature_column(nodes[name], name, categorical=name in columns.categorical)
-            for name in shown
-            if name != columns.sensitive
-        ]
-    else:
-        unused = [name for name in shown if name not in encoding.names()]
-        if unused:
-            notes.append(f"the model does not use the columns {listed(unused)}")
-        shown = encoding.names()
-        features = [
-            code.read(nodes[code.column])
-            for code in encoding.columns
-            if code.column != columns.sensitive
-        ]
-    features, keep = without_missing(
-        features, group.codes < 0, sensitive=columns.sensitive, policy=columns.missing, notes=notes
-    )
-    if encoding is None and len(set(group.codes[keep].tolist())) < 2:
-        left = group.names[int(group.codes[keep][0])]
-        raise GraphError(
-            f"rows without missing values, of the groups in {columns.sensitive!r}",
-            got=f"{left!r} alone once the others are dropped",
-            allowed="people of both groups",
-            next_step="use --missing impute, or leave columns with many gaps out with --drop",
-        )
-    sens = NumberColumn(columns.sensitive, group.codes[keep].astype(np.float64))
-    features.insert(shown.index(columns.sensitive), sens)
-    return features, keep
 
 
 def _edges(edges: Edges | None, people: Identity, keep: Mask, notes: list[str]) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Unpack
 
 import pandas as pd
 
+from fairgear.errors import GraphError
 from fairgear.graph.convert.columns import ColumnOptions, TableColumns
 from fairgear.graph.convert.table_graph import EdgeList, table_graph
 from fairgear.graph.sensitive_graph import SensitiveGraph
@@ -24,4 +25,12 @@ def from_tables(
     >>> from_tables(people, friends, label="approved", sensitive="sex")  # doctest: +SKIP
     >>> from_tables(people, label="approved", sensitive="sex", similarity=0.7)  # doctest: +SKIP
     """
+    for what, table in (("nodes", nodes), ("edges", edges)):
+        if not isinstance(table, pd.DataFrame) and (what == "nodes" or table is not None):
+            raise GraphError(
+                what,
+                got=f"a {type(table).__name__}",
+                allowed="a pandas DataFrame",
+                next_step=f"pass pandas.DataFrame({what})",
+            )
     return table_graph(nodes, None if edges is None else EdgeList(edges), TableColumns(**columns))

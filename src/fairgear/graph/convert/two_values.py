@@ -29,7 +29,7 @@ def label_values(column: pd.Series, name: str, positive: Value | None) -> TwoVal
     if len(found) != 2:
         raise GraphError(
             f"label column {name!r}",
-            got=f"{len(found)} values: {listed(found)}",
+            got=f"{len(found)} values: {listed(found)}{_gaps(codes)}",
             allowed="two values, and nothing where the label is unknown",
             next_step="recode the label to two values, or name another column with --label",
         )
@@ -47,7 +47,9 @@ def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValu
         )
         raise GraphError(
             f"sensitive column {name!r}",
-            got=f"{len(found)} values: {listed(found)}" if found else "no value at all",
+            got=f"{len(found)} values: {listed(found)}{_gaps(codes)}"
+            if found
+            else "no value at all",
             allowed="two values; only two groups are supported for now",
             next_step=step,
         )
@@ -84,6 +86,12 @@ def _levels(column: pd.Series, name: str) -> tuple[NDArray[np.int64], list[str]]
     found = in_order(dict.fromkeys(texts))
     place = {text: number for number, text in enumerate(found)}
     return np.array([*(place[text] for text in texts), -1], dtype=np.int64)[codes], found
+
+
+def _gaps(codes: NDArray[np.int64]) -> str:
+    """What else there was: a word such as None may have been meant as a value."""
+    count = int((codes < 0).sum())
+    return f", and {count} missing (in text files NA, NULL, None and ? are)" if count else ""
 
 
 def _coded(

@@ -42,5 +42,8 @@ def read_pyg(path: Path) -> Data:
 def has_masks(path: Path) -> bool:
     """Whether the file says of people who is trained on, who is validated on and who is tested."""
     data = read_pyg(path)
-    found = [data.get(key) for key in MASKS]
-    return all(isinstance(mask, Tensor) and mask.dim() == 1 and bool(mask.any()) for mask in found)
+    x, found = data.get("x"), [data.get(key) for key in MASKS]
+    return isinstance(x, Tensor) and all(
+        isinstance(mask, Tensor) and mask.shape == x.shape[:1] and bool(mask.any())
+        for mask in found
+    )

@@ -43,7 +43,8 @@ def read_graph(
     if columns.name == TableColumns.name:
         columns = replace(columns, name=path.stem)
     if encoding is not None:
-        columns = replace(columns, categorical=encoding.text_columns())
+        text = {**dict.fromkeys(columns.categorical), **dict.fromkeys(encoding.text_columns())}
+        columns = replace(columns, categorical=tuple(text))
     ending = path.suffix.lower()
     if ending in TABLES:
         check_joined(columns, edges=edges is not None)
