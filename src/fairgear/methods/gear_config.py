@@ -60,6 +60,7 @@ class Regime:
     dropout: float
     weight_decay: float
     logit_weight: float
+    learning_rate: float
     steps: int
     batch_size: int
     normalize_rows: bool
@@ -73,6 +74,7 @@ class Regime:
             dropout=0.5,
             weight_decay=1e-3,
             logit_weight=1.0,
+            learning_rate=0.01,
             steps=1000,
             batch_size=100,
             normalize_rows=False,
@@ -87,6 +89,7 @@ class Regime:
             dropout=0.0,
             weight_decay=1e-5,
             logit_weight=0.1,
+            learning_rate=0.003,
             steps=2000,
             batch_size=300,
             normalize_rows=True,
@@ -147,8 +150,8 @@ class GearConfig(Config):
     normalize_rows: bool | None = None
     """Scale each person's features to unit length, so that a common factor changes nothing. [no up
     to 5,000 training labels, above that yes]"""
-    learning_rate: float = 0.01
-    """Of Adam."""
+    learning_rate: float | None = None
+    """Of Adam. [0.01 up to 5,000 training labels, above that 0.003]"""
     steps: int | None = None
     """Training steps, one batch each. [1,000 up to 5,000 training labels, above that 2,000]"""
     batch_size: int | None = None

@@ -100,7 +100,7 @@ class GearTask(Task):
         # Adam adds weight_decay·θ to the gradient; that of μ‖θ‖² is 2μθ.
         self.optimizers = {
             "network": torch.optim.Adam(
-                network.parameters(), lr=config.learning_rate, weight_decay=2 * regime.weight_decay
+                network.parameters(), lr=regime.learning_rate, weight_decay=2 * regime.weight_decay
             )
         }
 
