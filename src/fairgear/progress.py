@@ -48,7 +48,7 @@ def bar(description: str, total: int, *, done: int = 0) -> Iterator[Bar]:
 def log(message: str) -> None:
     """One line for the person who watches."""
     if not _state["quiet"]:
-        _console.print(message, markup=False, soft_wrap=True)
+        _console.print(message, markup=False, emoji=False, soft_wrap=True)
 
 
 @contextmanager
