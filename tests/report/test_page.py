@@ -241,3 +241,15 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_misshapen_run_is_refused(run: Any) -> None:
     with pytest.raises(FairgearError, match=r"metrics\.json"):
         render_page(run)
+
+
+def test_groups_and_answers_carry_the_words_that_the_data_have_for_them() -> None:
+    run = example_run()
+    assert "group 1, " not in render_page(run)
+    run["details"]["names"] = {"groups": ["female", HOSTILE], "answers": ["no", "granted"]}
+    page = render_page(run)
+    assert "group 0, female" in page
+    assert "answer 1 (granted)" in page
+    assert HOSTILE not in page
+    run["details"]["names"] = {}
+    assert "group 0, female" not in render_page(run)
