@@ -70,6 +70,16 @@ def remove_leftovers(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def unreadable(path: Path | str, error: OSError) -> FileError:
+    """The error for a user's file that the system does not let us read."""
+    return FileError(
+        f"file {path}",
+        got=(error.strerror or "an error").lower(),
+        allowed="a file one may read",
+        next_step="check the path",
+    )
+
+
 def _unwritable(path: Path, reason: str) -> FileError:
     return FileError(
         f"cannot write {path}",

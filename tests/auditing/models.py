@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -15,13 +17,13 @@ def small_graph(n: int = 300, seed: int = 0) -> SensitiveGraph:
     return datasets.load("synthetic", n=n, seed=seed, threshold=0.3, a=0.05)
 
 
-class FakeModel:
+class FakeModel(ABC):
     """Scores everyone by `score`; subclasses say how."""
 
     threshold_: float | None = 0.5
 
-    def score(self, graph: SensitiveGraph) -> Tensor:
-        raise NotImplementedError
+    @abstractmethod
+    def score(self, graph: SensitiveGraph) -> Tensor: ...
 
     def predict_proba(
         self, graph: SensitiveGraph, *, nodes: Tensor | None = None

@@ -138,7 +138,7 @@ def test_settings_go_through_json_and_back() -> None:
 
 def test_settings_are_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
-        GearConfig().k = 3  # type: ignore[misc]
+        GearConfig().k = 3  # type: ignore[misc]  # that it is refused is the test
 
 
 @pytest.mark.parametrize(

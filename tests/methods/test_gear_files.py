@@ -120,7 +120,7 @@ def stop(monkeypatch: pytest.MonkeyPatch, kind: type[GearTask] | type[VaeTask], 
         if number == at:
             monkeypatch.setattr(kind, "step", work)
             raise Interrupted
-        return work(self, number)  # type: ignore[arg-type]
+        return work(self, number)  # type: ignore[arg-type]  # self is of `kind`
 
     monkeypatch.setattr(kind, "step", step)
 
@@ -161,7 +161,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_model(
 
     def counted(self: GearTask | VaeTask, number: int) -> dict[str, Tensor]:
         numbers.append(number)
-        return work(self, number)  # type: ignore[arg-type]
+        return work(self, number)  # type: ignore[arg-type]  # self is of `kind`
 
     monkeypatch.setattr(kind, "step", counted)
     resumed = tiny(**settings).fit(graph, checkpoint=folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,7 +27,7 @@ class Coefficients:
 
 
 @dataclass(frozen=True, eq=False)
-class EdgeTerms:
+class EdgeTerms(ABC):
     """The terms of one kind of edge model, fitted to a table.
 
     Attributes:
@@ -59,6 +60,7 @@ class EdgeTerms:
         likeness(prepared, self.scale, self.cosine, first, second, result)
         return result
 
+    @abstractmethod
     def design(self, alike: Floats, activity: Floats, groups: Integers) -> Floats:
         """(m, parameters): what the logit is linear in.
 
@@ -67,11 +69,10 @@ class EdgeTerms:
             activity: h_i + h_j.
             groups: s_i + s_j.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def coefficients(self, theta: Floats) -> Coefficients:
         """Parameters in the order of `parameters`, by what they do."""
-        raise NotImplementedError
 
 
 class DistanceTerms(EdgeTerms):

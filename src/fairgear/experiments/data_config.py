@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgear.errors import FileError, ParameterError
+from fairgear.errors import ParameterError
+from fairgear.files import unreadable
 from fairgear.methods.config import Config, Limits
 
 if TYPE_CHECKING:
@@ -102,10 +103,5 @@ def content_hash(*paths: str) -> str:
             with Path(path).open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
         except OSError as error:
-            raise FileError(
-                f"file {path}",
-                got=(error.strerror or "an error").lower(),
-                allowed="a file one may read",
-                next_step="check the path",
-            ) from error
+            raise unreadable(path, error) from error
     return digest.hexdigest()

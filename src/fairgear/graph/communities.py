@@ -101,7 +101,7 @@ def _numbered_by_first(label: Integers) -> Integers:
     return result
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]  # numba
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]  # numba ships no types
 def _move(
     indptr: Integers,
     neighbor: Integers,
@@ -142,7 +142,7 @@ def _move(
     return label
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]  # numba
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]  # numba ships no types
 def _best(
     own: int,
     around: Integers,

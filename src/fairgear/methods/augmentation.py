@@ -84,6 +84,6 @@ class VaeTask(Task):
         optimizer = self.optimizers[name]
         for other in chain(self.modules["vae"].parameters(), self.discriminator.parameters()):
             other.grad = None
-        loss.backward()  # type: ignore[no-untyped-call]  # torch
+        loss.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
         torch.nn.utils.clip_grad_norm_(self.modules[name].parameters(), 5.0)
         optimizer.step()

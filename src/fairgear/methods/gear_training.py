@@ -129,7 +129,7 @@ class GearTask(Task):
             {"fairness": self.config.fairness_weight, "consistency": self.regime.logit_weight},
         )
         self.optimizers["network"].zero_grad(set_to_none=True)
-        terms.total.backward()  # type: ignore[no-untyped-call]  # torch
+        terms.total.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
         self.optimizers["network"].step()
         self._update_average()
         return {name: part.detach() for name, part in terms.parts.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairgear import files
 from fairgear.errors import FileError
 
 
@@ -12,12 +13,7 @@ def content(path: Path) -> bytes:
     try:
         found = path.read_bytes()
     except OSError as error:
-        raise FileError(
-            f"file {path}",
-            got=(error.strerror or "an error").lower(),
-            allowed="a file one may read",
-            next_step="check the path",
-        ) from error
+        raise files.unreadable(path, error) from error
     if not found.strip():
         raise unreadable(path, "an empty file", "a file with rows", "check that it was saved")
     return found
