@@ -152,8 +152,19 @@ class SimilarityEdges:
         joined = np.stack(rows_joined(columns, touched, self.rule.threshold, closest, marked))
         kept = self.edge_index[:, ~torch.from_numpy(marked)[self.edge_index].any(dim=0)]
         fresh = undirected_edges(torch.from_numpy(joined), n)
-        key = torch.cat([kept, fresh], dim=1)
-        return key[:, (key[0] * n + key[1]).argsort()]
+        return _merged(kept, fresh, n)
+
+
+def _merged(first: Tensor, second: Tensor, n: int) -> Tensor:
+    """Two sorted lists of different edges as one: a merge, where sorting all would take longer."""
+    long, short = ((edges[0] * n + edges[1]).numpy() for edges in (first, second))
+    place = np.searchsorted(long, short) + np.arange(len(short))
+    old = np.ones(len(long) + len(short), dtype=np.bool_)
+    old[place] = False
+    merged = torch.empty(2, len(old), dtype=first.dtype)
+    merged[:, torch.from_numpy(old)] = first
+    merged[:, torch.from_numpy(place)] = second
+    return merged
 
 
 def similarity_edges(
