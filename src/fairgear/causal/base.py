@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -56,12 +57,19 @@ class CausalModel(ABC):
             seed: the noise of models that have any.
         """
 
-    def diagnostics(self, graph: SensitiveGraph | None = None, *, seed: int = 0) -> Diagnostics:
+    def diagnostics(
+        self,
+        graph: SensitiveGraph | None = None,
+        *,
+        seed: int = 0,
+        worlds: Mapping[float, SensitiveGraph] | None = None,
+    ) -> Diagnostics:
         """What the model does to a graph when everyone, nobody or half of the people are set to 1.
 
         Args:
             graph: the factual graph; that of `fit` if not given.
             seed: of the half, and of the model's noise.
+            worlds: its answers at the rates 0, 0.5 and 1, where they have been made already.
         """
         graph = self._fitted if graph is None else graph
         if graph is None:
@@ -71,7 +79,9 @@ class CausalModel(ABC):
                 allowed="a graph, for models that were loaded from a file",
                 next_step="pass the graph",
             )
-        return diagnose(self, graph, quality=self._quality(), notes=self.notes, seed=seed)
+        return diagnose(
+            self, graph, quality=self._quality(), notes=self.notes, seed=seed, worlds=worlds
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -111,15 +111,22 @@ def diagnose(
     quality: Mapping[str, Any],
     notes: tuple[str, ...],
     seed: int = 0,
+    worlds: Mapping[float, SensitiveGraph] | None = None,
 ) -> Diagnostics:
-    """Ask `model` for the world of zeros, of ones, and one in which half of the people are 1."""
+    """Ask `model` for the world of zeros, of ones, and one in which half of the people are 1.
+
+    `worlds` holds these by their rates, where they are there already.
+    """
     from fairgear.causal.interventions import at_rate
 
     before = shape(graph)
     effects = []
     for name, rate in (("all 0", 0.0), ("all 1", 1.0), ("half", 0.5)):
-        sens = at_rate(graph, rate, seed=seed)
-        effects.append(_effect(name, graph, model.counterfactual(graph, sens, seed=seed), before))
+        if worlds is not None and rate in worlds:
+            world = worlds[rate]
+        else:
+            world = model.counterfactual(graph, at_rate(graph, rate, seed=seed), seed=seed)
+        effects.append(_effect(name, graph, world, before))
     return Diagnostics(model.name, model.exact, tuple(effects), dict(quality), notes)
 
 
