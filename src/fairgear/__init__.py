@@ -10,21 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairgear import auditing, causal, datasets, egos, graph, methods, metrics
+    from fairgear.auditing import Audit, audit
     from fairgear.graph import SensitiveGraph
     from fairgear.methods import Gear, load_model
 
 
 _MODULES = ("auditing", "causal", "datasets", "egos", "graph", "methods", "metrics")
 _OBJECTS = {
+    "Audit": "fairgear.auditing",
     "Gear": "fairgear.methods",
     "SensitiveGraph": "fairgear.graph",
+    "audit": "fairgear.auditing",
     "load_model": "fairgear.methods",
 }
 
 __all__ = [
+    "Audit",
     "Gear",
     "SensitiveGraph",
     "__version__",
+    "audit",
     "auditing",
     "causal",
     "datasets",

@@ -81,3 +81,30 @@ class Everything(FakeModel):
         around = NeighborSens().score(graph)
         own = graph.x.double().sum(dim=1) / 5
         return torch.sigmoid(own + 2 * around - 1)
+
+
+class RememberedNeighborSens(FakeModel):
+    """The mean s of those who are neighbours on one graph, whatever the edges are later."""
+
+    def __init__(self, graph: SensitiveGraph) -> None:
+        self.edges = graph.edge_index
+
+    def score(self, graph: SensitiveGraph) -> Tensor:
+        return NeighborSens().score(graph.replace(edge_index=self.edges, mechanism=None))
+
+
+class Noisy(FakeModel):
+    """Draws its scores anew whenever it is asked."""
+
+    def __init__(self) -> None:
+        self.generator = torch.Generator().manual_seed(0)
+
+    def score(self, graph: SensitiveGraph) -> Tensor:
+        return torch.rand(len(graph.x), generator=self.generator)
+
+
+class NeedsEdges(FakeModel):
+    """Fails where nobody has a neighbour."""
+
+    def score(self, graph: SensitiveGraph) -> Tensor:
+        return torch.full((len(graph.x),), 0.7) * (graph.edge_index.max() > 0)

@@ -286,9 +286,8 @@ def test_relabelling_changes_nothing(
         assert first.people["flip_strict_self"].equals(second.people["flip_strict_self"])
 
 
-def test_a_sample_stands_for_self(graph: SensitiveGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SELF_PEOPLE", 20)
-    result = evaluate(CopiesSens(), graph)
+def test_a_sample_stands_for_self(graph: SensitiveGraph) -> None:
+    result = evaluate(CopiesSens(), graph, self_people=20)
     assert row(result, "strict", "self").people == 20
     assert result.people["flip_strict_self"].notna().sum() == 20
     assert any("measured on 20 of the 60 people" in note for note in result.notes)

@@ -48,7 +48,7 @@ def test_no_world_without_a_causal_model() -> None:
     assert worlds.causal_model is None
     assert "group 0" in worlds.why_none
     with pytest.raises(GraphError, match="counterfactual worlds"):
-        _ = worlds.strict
+        _ = worlds.strict[0.0][0].graph
 
 
 def test_a_graph_that_its_causal_model_refuses_is_an_error() -> None:

@@ -112,8 +112,7 @@ def test_changed_data_are_not_the_same_run(
                     "fairgear.experiments.run.execute", lambda settings, _: seen.append(settings)
                 )
                 inner.setattr("fairgear.report.write_page", lambda *_: None)
-                inner.setattr("fairgear.cli.run.show", lambda _: None)
-                assert main(["run", "people.csv", *again]) == 0
+                assert main(["run", "people.csv", "--json", *again]) == 0
             assert seen[0].data.label == "approved"
         finally:
             Path("people.csv").write_text(before)

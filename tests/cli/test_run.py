@@ -148,9 +148,8 @@ def test_a_preset_goes_before_the_settings_of_another(finished: Path, tmp_path: 
             "fairgear.experiments.run.execute", lambda config, folder: seen.append(config)
         )
         patch.setattr("fairgear.report.write_page", lambda results, path: None)
-        patch.setattr("fairgear.cli.run.show", lambda results: None)
         settings = str(finished / "config.yaml")
-        arguments = ["run", "--preset", "paper", "--config", settings]
+        arguments = ["run", "--json", "--preset", "paper", "--config", settings]
         assert main([*arguments, "--out", str(tmp_path / "out")]) == 0
     assert seen[0].gear == GearConfig.paper()
 

@@ -10,14 +10,17 @@ import pytest
 from numpy.typing import NDArray
 
 from fairgear.metrics import (
+    PairedPredictions,
     accuracy,
     auroc,
     cluster_bootstrap,
     delta_dp,
     delta_eo,
     difference_interval,
+    difference_intervals,
     evaluate_predictions,
     f1,
+    paired_interval,
     r2,
     rate_interval,
 )
@@ -73,16 +76,17 @@ def test_rates(count: int, mean_size: float, rate: float, correlation: float) ->
     assert np.median(widths) < 4 * spread + 5 / count
 
 
-def test_rates_of_nobody() -> None:
-    """Where a whole community flips or none of it, most samples show no flip at all."""
+@pytest.mark.parametrize(("count", "rate"), [(60, 0.0), (60, 0.005), (60, 0.06), (12, 0.05)])
+def test_rates_of_nobody(count: int, rate: float) -> None:
+    """Where a whole community flips or none of it, many samples show no flip at all."""
     rng = np.random.default_rng(2)
     repetitions, covered, nobody = 500, 0, 0
     for _ in range(repetitions):
-        clusters = cluster_labels(rng, 60, 30)
-        hits = (rng.random(60) < 0.005)[clusters]
+        clusters = cluster_labels(rng, count, 30)
+        hits = (rng.random(count) < rate)[clusters]
         nobody += not hits.any()
-        covered += 0.005 in rate_interval(hits, clusters)
-    assert nobody / repetitions > 0.6
+        covered += rate in rate_interval(hits, clusters)
+    assert nobody / repetitions == pytest.approx((1 - rate) ** count, abs=0.07)
     assert covered / repetitions >= LEAST
 
 
@@ -137,10 +141,10 @@ def population(rng: np.random.Generator, count: int) -> tuple[NDArray[Any], ...]
     return (latent > 0.2) * 1, scores, (scores > 0.2) * 1, group, summary, clusters
 
 
-def test_all_estimates_of_one_model() -> None:
-    rng = np.random.default_rng(5)
-    y, scores, pred, group, summary, _ = population(rng, 40_000)
-    truth = {
+def measures(*columns: NDArray[Any]) -> dict[str, float]:
+    """All measures of one model's predictions, as `population` gives them."""
+    y, scores, pred, group, summary, _ = columns
+    return {
         "accuracy": accuracy(y, pred),
         "f1": f1(y, pred),
         "auroc": auroc(y, scores),
@@ -148,6 +152,11 @@ def test_all_estimates_of_one_model() -> None:
         "delta_dp": delta_dp(pred, sensitive_features=group),
         "r2": r2(pred, summary),
     }
+
+
+def test_all_estimates_of_one_model() -> None:
+    rng = np.random.default_rng(5)
+    truth = measures(*population(rng, 40_000))
     repetitions = 400
     covered = dict.fromkeys(truth, 0)
     for _ in range(repetitions):
@@ -165,3 +174,144 @@ def test_all_estimates_of_one_model() -> None:
             covered[name] += value in estimates[name].interval
     rates = {name: hit / repetitions for name, hit in covered.items()}
     assert min(rates.values()) >= LEAST, rates
+
+
+def shares_of_two(
+    rng: np.random.Generator, clusters: Integers, up: float, down: float, correlation: float
+) -> tuple[Floats, Floats]:
+    """0 or 1 of two models that differ one way and the other, in communities that go together."""
+    count = int(clusters.max()) + 1
+    chances = np.tile([up, down, 1 - up - down], (count, 1))
+    if correlation > 0:
+        # A class without weight has no Dirichlet distribution.
+        total = (1 - correlation) / correlation
+        chances = rng.dirichlet(np.maximum(chances[0] * total, 1e-12), count)
+    drawn = rng.random(len(clusters))
+    above = drawn < chances[clusters, 0]
+    below = ~above & (drawn < chances[clusters, 0] + chances[clusters, 1])
+    # What both models do alike must not matter.
+    alike = rng.random(len(clusters)) < 0.5
+    first, second = above, below
+    agree = ~above & ~below & alike
+    return (first | agree).astype(np.float64), (second | agree).astype(np.float64)
+
+
+@pytest.mark.parametrize(
+    ("count", "mean_size", "up", "down", "correlation"),
+    [
+        (60, 30, 0.0, 0.0, 0.0),
+        (60, 30, 0.002, 0.0, 0.3),
+        (200, 3, 0.01, 0.0, 0.1),
+        (12, 30, 0.05, 0.0, 0.1),
+        (60, 30, 0.0, 0.2, 0.1),
+        (60, 30, 0.01, 0.01, 0.1),
+        (60, 30, 0.1, 0.05, 0.1),
+        (60, 30, 0.3, 0.1, 0.05),
+        (25, 20, 0.1, 0.1, 0.3),
+        (12, 30, 0.3, 0.02, 0.2),
+        (200, 3, 0.3, 0.1, 0.05),
+        (200, 3, 0.5, 0.5, 0.1),
+        (60, 30, 0.9, 0.0, 0.1),
+        (60, 30, 0.1, 0.1, 0.0),
+    ],
+)
+def test_paired_differences(
+    count: int, mean_size: float, up: float, down: float, correlation: float
+) -> None:
+    rng = np.random.default_rng(6)
+    repetitions, covered, widths = 500, 0, []
+    for _ in range(repetitions):
+        clusters = cluster_labels(rng, count, mean_size)
+        first, second = shares_of_two(rng, clusters, up, down, correlation)
+        interval = paired_interval(first, second, clusters)
+        covered += (up - down) in interval
+        widths.append(interval.high - interval.low)
+    assert covered / repetitions >= LEAST
+    variance = (up + down - (up - down) ** 2) * (1 + mean_size * correlation)
+    assert np.median(widths) < 4.5 * math.sqrt(variance / (count * mean_size)) + 12 / count
+
+
+@pytest.mark.parametrize("count", [25, 200])
+def test_paired_differences_where_communities_lean_one_way(count: int) -> None:
+    """In some all who differ go up, in the others down: the two rates are far from independent."""
+    rng = np.random.default_rng(7)
+    repetitions, covered, apart = 500, 0, 0
+    for _ in range(repetitions):
+        clusters = cluster_labels(rng, count, 20)
+        differs, up = rng.random(len(clusters)) < 0.3, (rng.random(count) < 0.6)[clusters]
+        covered += 0.06 in paired_interval(differs & up, differs & ~up, clusters)
+        ups, downs = (rate_interval(differs & part, clusters) for part in (up, ~up))
+        centre = float(np.mean(differs & up) - np.mean(differs & ~up))
+        reach = max(ups.high - ups.low, downs.high - downs.low) / 2
+        apart += abs(0.06 - centre) <= reach
+    assert covered / repetitions >= LEAST
+    # The interval of either rate by itself would be too narrow for the difference.
+    assert apart / repetitions < 0.9
+
+
+def test_paired_shares_that_whole_communities_lose() -> None:
+    """Gains here and there, losses that take a community at once, both as shares of the draws."""
+    rng = np.random.default_rng(8)
+    repetitions, covered = 500, 0
+    for _ in range(repetitions):
+        clusters = cluster_labels(rng, 60, 20)
+        lost = (rng.random(60) < 0.02)[clusters]
+        gained = ~lost & (rng.random(len(clusters)) < 0.1)
+        covered += (0.098 - 0.02) * 2 / 3 in paired_interval(gained * 2 / 3, lost * 2 / 3, clusters)
+    assert covered / repetitions >= LEAST
+
+
+def second_model(
+    rng: np.random.Generator, columns: tuple[NDArray[Any], ...], kind: str
+) -> tuple[NDArray[Any], ...]:
+    """Predictions for the same people by another model."""
+    y, scores, _, group, summary, clusters = columns
+    if kind == "seldom differs":
+        touched = (rng.random(int(clusters.max()) + 1) < 0.08)[clusters]
+        moved = scores + touched * (2 * group - 1)
+    elif kind == "treats groups alike":
+        moved = scores - 0.3 * group + 0.5 * rng.normal(size=len(y))
+    else:
+        moved = scores + rng.normal(size=len(y))
+    return y, moved, (moved > 0.2) * 1, group, summary, clusters
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        ("seldom differs", 60),
+        ("treats groups alike", 15),
+        ("treats groups alike", 60),
+        ("guesses more", 60),
+    ],
+)
+def test_all_differences_between_two_models(kind: str, count: int) -> None:
+    rng = np.random.default_rng(9)
+    everyone = population(rng, 40_000)
+    first, second = measures(*everyone), measures(*second_model(rng, everyone, kind))
+    truth = {name: first[name] - second[name] for name in first}
+    repetitions = 200
+    covered = dict.fromkeys(truth, 0)
+    for _ in range(repetitions):
+        one = population(rng, count)
+        other = second_model(rng, one, kind)
+        y, _, _, group, summary, clusters = one
+        estimates = [
+            evaluate_predictions(
+                *model[:3],
+                sensitive_features=group,
+                summary=summary,
+                clusters=clusters,
+                draws=200,
+            )
+            for model in (one, other)
+        ]
+        pair = PairedPredictions(
+            y, group, summary, clusters, scores=(one[1], other[1]), labels=(one[2], other[2])
+        )
+        intervals = difference_intervals(pair, *estimates, draws=200)
+        for name, value in truth.items():
+            covered[name] += value in intervals[name]
+    rates = {name: hit / repetitions for name, hit in covered.items()}
+    # The Monte Carlo standard error of each is 0.015.
+    assert min(rates.values()) >= LEAST - 0.01, rates

@@ -5,8 +5,15 @@ import math
 import numpy as np
 import pytest
 import torch
-from fairlearn.metrics import demographic_parity_difference, equal_opportunity_difference
-from hypothesis import given
+from fairlearn.metrics import (
+    MetricFrame,
+    count,
+    demographic_parity_difference,
+    equal_opportunity_difference,
+    selection_rate,
+    true_positive_rate,
+)
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fairgear.errors import ParameterError, UndefinedMetricWarning
@@ -17,7 +24,15 @@ rows = st.lists(st.tuples(bits, bits, bits), min_size=1, max_size=60)
 
 
 @given(rows)
+@example([(1, 1, 0)])
+@example([(0, 0, 0), (0, 1, 1)])
+@example([(1, 1, 1), (1, 0, 1), (0, 1, 1)])
+@example([(1, 0, 0), (0, 0, 0), (0, 0, 1), (0, 1, 1)])
+@example([(1, 0, 0), (0, 0, 0), (1, 0, 1), (0, 0, 1)])
+@example([(1, 1, 0), (0, 1, 0), (1, 1, 1), (0, 1, 1)])
+@example([(1, 1, 0), (1, 0, 1)])
 def test_gaps_equal_fairlearn_where_they_are_defined(table: list[tuple[int, int, int]]) -> None:
+    """Each line is y, prediction, group; fairlearn takes a group without positives for 0 of 0."""
     y, pred, sens = (np.array(column) for column in zip(*table, strict=True))
     if sens.min() == sens.max():
         with pytest.warns(UndefinedMetricWarning, match="is empty"):
@@ -31,6 +46,26 @@ def test_gaps_equal_fairlearn_where_they_are_defined(table: list[tuple[int, int,
     else:
         with pytest.warns(UndefinedMetricWarning, match="no node of class 1"):
             assert math.isnan(delta_eo(y, pred, sensitive_features=sens))
+
+
+# Of a single person fairlearn makes no table.
+@given(rows.filter(lambda table: len(table) > 1))
+def test_rates_by_group_equal_fairlearn(table: list[tuple[int, int, int]]) -> None:
+    y, pred, sens = (np.array(column) for column in zip(*table, strict=True))
+    rates = {"selection": selection_rate, "true_positive": true_positive_rate, "count": count}
+    frame = MetricFrame(metrics=rates, y_true=y, y_pred=pred, sensitive_features=sens)
+    ours = group_table(pred, sensitive_features=sens, y=y)
+    for row in ours.rows:
+        if row.count == 0:
+            assert row.group not in frame.by_group.index
+            assert math.isnan(row.selection_rate)
+            continue
+        theirs = frame.by_group.loc[row.group]
+        assert (row.count, row.selection_rate) == (theirs["count"], theirs["selection"])
+        if row.positives:
+            assert row.true_positive_rate == theirs["true_positive"]
+        else:
+            assert math.isnan(row.true_positive_rate)
 
 
 def test_a_group_without_positives_gets_no_made_up_number() -> None:

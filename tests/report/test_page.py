@@ -16,10 +16,11 @@ from fairgear.errors import FairgearError, FileError
 from fairgear.metrics.base import METRICS
 from fairgear.report import render_page, write_page
 from fairgear.report.numbers import between, measure
+from tests.report.audit_example import example_audit
 from tests.report.example import example_run
 from tests.report.markup import Markup
+from tests.report.variants import HOSTILE, hostile, undefined
 
-HOSTILE = "<script>alert(1)</script>\"'</style>{{ 7*7 }}"
 PARTS = ["metrics", "intervals", "config", "provenance", "details"]
 DETAILS = ["flips", "groups", "generator", "history", "graph", "notes"]
 
@@ -28,24 +29,6 @@ def _without(part: str) -> dict[str, Any]:
     run = example_run()
     (run if part in PARTS else run["details"]).pop(part)
     return run
-
-
-def _undefined(value: Any) -> Any:
-    """The same shape with every number undefined."""
-    if isinstance(value, dict):
-        return {key: _undefined(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_undefined(inner) for inner in value]
-    return None if isinstance(value, int | float) else value
-
-
-def _hostile(value: Any) -> Any:
-    """The same shape with every name and every string hostile."""
-    if isinstance(value, dict):
-        return {key: _hostile(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_hostile(inner) for inner in value]
-    return HOSTILE if isinstance(value, str) else value
 
 
 def test_full_run_has_every_section() -> None:
@@ -96,8 +79,8 @@ def test_a_metric_that_nobody_declared_is_shown() -> None:
     assert "delta_new 0.125 0.100 to 0.200" in " ".join(Markup(render_page(run)).text.split())
 
 
-def test_undefined_numbers_are_said_to_be_undefined() -> None:
-    page = Markup(render_page(_undefined(example_run())))
+def test_undefined_numbers_are_said_to_beundefined() -> None:
+    page = Markup(render_page(undefined(example_run())))
     assert page.text.count("undefined") > 2 * len(METRICS)
     assert "None" not in page.text
     assert "nan" not in page.text.lower().split()
@@ -142,15 +125,15 @@ def test_the_policy_lets_its_own_script_run_and_nothing_else() -> None:
 
 
 def test_hostile_strings_are_only_text() -> None:
-    plain, hostile = example_run(), _hostile(example_run())
-    hostile["details"]["history"][HOSTILE] = copy.deepcopy(hostile["details"]["history"]["network"])
-    for row in hostile["details"]["history"]["network"]["training"]:
+    plain, run = example_run(), hostile(example_run())
+    run["details"]["history"][HOSTILE] = copy.deepcopy(run["details"]["history"]["network"])
+    for row in run["details"]["history"]["network"]["training"]:
         row[HOSTILE] = row["prediction"]
-    hostile["metrics"][HOSTILE] = 0.5
-    hostile["config"][HOSTILE] = {HOSTILE: {HOSTILE: HOSTILE}}
-    hostile["details"]["generator"][HOSTILE] = 1.0
-    hostile["provenance"][HOSTILE] = HOSTILE
-    source = render_page(hostile)
+    run["metrics"][HOSTILE] = 0.5
+    run["config"][HOSTILE] = {HOSTILE: {HOSTILE: HOSTILE}}
+    run["details"]["generator"][HOSTILE] = 1.0
+    run["provenance"][HOSTILE] = HOSTILE
+    source = render_page(run)
     page = Markup(source)
     assert source.count("<script") == render_page(plain).count("<script") == 1
     assert source.count("<style") == source.count("</style") == 1
@@ -241,6 +224,15 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_misshapen_run_is_refused(run: Any) -> None:
     with pytest.raises(FairgearError, match=r"metrics\.json"):
         render_page(run)
+
+
+def test_what_the_causal_model_does_is_shown_where_it_was_recorded() -> None:
+    run = example_run()
+    assert "causal-model" not in Markup(render_page(run)).values("id")
+    run["details"]["diagnostics"] = example_audit()["details"]["diagnostics"]
+    page = Markup(render_page(run))
+    assert "#causal-model" in page.values("href")
+    assert "What the causal model does" in page.text
 
 
 def test_groups_and_answers_carry_the_words_that_the_data_have_for_them() -> None:

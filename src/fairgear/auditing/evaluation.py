@@ -11,29 +11,22 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
+from fairgear.auditing.adapters import adapt
 from fairgear.auditing.factual import factual_estimates
 from fairgear.auditing.groups import GroupSummary, summarise_groups
-from fairgear.auditing.model import Model, Predictions, predict
+from fairgear.auditing.model import Predictions, predict
 from fairgear.auditing.notes import noting, sentence
-from fairgear.auditing.people import sample, select
-from fairgear.auditing.response import FlipRow, Response
+from fairgear.auditing.people import sample, select, who
+from fairgear.auditing.response import COUNTERFACTUAL, FlipRow, Response
 from fairgear.auditing.responses import respond
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, communities
 from fairgear.metrics import METRICS, UNDEFINED, Interval, to_json_number
-from fairgear.metrics.inputs import Integers
+from fairgear.metrics.inputs import Floats, Integers
 
-# People for whom *self* is measured: each costs a world and egos of its own.
+# People for whom *self* is measured: each costs a world and an answer of its own.
 SELF_PEOPLE = 500
-# Where each counterfactual metric is found among the responses.
-_COUNTERFACTUAL = {
-    "delta_cf": "strict_average_over_rates",
-    "delta_cf_released": "released_average_over_rates",
-    "delta_cf_self": "strict_self",
-    "delta_cf_neighbor": "strict_neighbours",
-    "delta_cf_both": "strict_both",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +38,11 @@ class Evaluation:
         intervals: the same keys.
         flips: one row for each protocol and intervention; none without a causal model.
         groups: one row for each group.
-        people: one row for each person, by node id: `node_id y sens score label`, and for each
-            intervention `score_…` (mean over the draws) and `flip_…` (share of the draws in
-            which the label flips), NaN where it was not measured.
+        people: one row for each person, by node id: `node_id` (beside it `node_name`, where ids
+            are no whole numbers), `y sens`, `community` (who goes with
+            whom in the intervals), `around` (mean s of the person and their neighbours), `score
+            label`, and for each intervention `score_…` (mean over the draws) and `flip_…` (share
+            of the draws in which the label flips), NaN where it was not measured.
         notes: plain sentences to be read with the numbers.
     """
 
@@ -70,7 +65,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: Model,
+    model: object,
     graph: SensitiveGraph,
     *,
     causal_model: CausalModel | None = None,
@@ -78,12 +73,13 @@ def evaluate(
     draws: int = 3,
     seed: int = 0,
     released_share: float | None = None,
+    self_people: int | None = SELF_PEOPLE,
     level: float = 0.95,
 ) -> Evaluation:
     """Evaluate a fitted model; to share the worlds between models, see `evaluate_in`.
 
     Args:
-        model: has `predict_proba(graph, nodes=...)` and `threshold_`; every fitted method does.
+        model: a fitted method of this package, or whatever else `fairgear.auditing.adapt` takes.
         graph: the factual graph.
         causal_model: makes the counterfactual worlds; that of the graph if not given. Without
             one, the counterfactual metrics are NaN.
@@ -92,6 +88,7 @@ def evaluate(
         seed: of these draws, of the bootstrap and of who is asked about alone.
         released_share: how much of a feature's change the softened worlds keep; as the authors'
             files do if not given.
+        self_people: how many people, at most, are asked about alone; None is everyone.
         level: of the intervals.
 
     Intervals are over people, in communities of the factual graph. Where few people flip, the
@@ -102,20 +99,26 @@ def evaluate(
     from it, in the table of flips.
     """
     worlds = Worlds(graph, causal_model, draws=draws, seed=seed, released_share=released_share)
-    return evaluate_in(worlds, model, nodes=nodes, level=level)
+    return evaluate_in(worlds, model, nodes=nodes, self_people=self_people, level=level)
 
 
 def evaluate_in(
-    worlds: Worlds, model: Model, *, nodes: Tensor | None = None, level: float = 0.95
+    worlds: Worlds,
+    model: object,
+    *,
+    nodes: Tensor | None = None,
+    self_people: int | None = SELF_PEOPLE,
+    level: float = 0.95,
 ) -> Evaluation:
     """Evaluate a fitted model in worlds that are there already; see `evaluate`."""
-    graph = worlds.graph
+    graph, adapter = worlds.graph, adapt(model)
+    adapter.check(graph)
     rows = select(graph, nodes)
     y, sens = (values[rows].cpu().numpy() for values in (graph.y, graph.sens))
     clusters = communities(graph.edge_index, len(graph.x), graph.node_id)[rows].cpu().numpy()
     summary = closed_neighborhood_mean(graph.sens, graph.edge_index)[rows].cpu().numpy()
-    predictions = predict(model, graph, rows)
-    notes: list[str] = []
+    predictions = predict(adapter, worlds.factual, rows)
+    notes = list(adapter.notes)
     estimates = factual_estimates(
         y, predictions, sens, summary, clusters, notes, level=level, seed=worlds.seed
     )
@@ -125,15 +128,16 @@ def evaluate_in(
             f"Counterfactual metrics are undefined, for want of a causal model: {worlds.why_none}"
         )
     else:
-        alone = sample(graph, rows, SELF_PEOPLE, worlds.seed)
-        responses = respond(model, worlds, rows, predictions, alone)
+        most = len(rows) if self_people is None else self_people
+        alone = sample(graph, rows, most, worlds.seed)
+        responses = respond(adapter, worlds, rows, predictions, alone)
         notes.extend(_about(worlds, worlds.causal_model, responses, len(rows)))
-        notes.extend(_home_ground(model, worlds.causal_model))
+        notes.extend(_home_ground(adapter.original, worlds.causal_model))
     with noting(notes):
         flips = {response.key: response.row(clusters, level) for response in responses}
     metrics = {key: estimate.value for key, estimate in estimates.items()}
     intervals = {key: estimate.interval for key, estimate in estimates.items()}
-    for key, where in _COUNTERFACTUAL.items():
+    for key, where in COUNTERFACTUAL.items():
         metrics[key] = flips[where].rate if where in flips else math.nan
         intervals[key] = flips[where].interval if where in flips else UNDEFINED
     notes.extend(
@@ -147,9 +151,14 @@ def evaluate_in(
         intervals={key: intervals[key] for key in METRICS},
         flips=tuple(flips.values()),
         groups=summarise_groups(
-            y, predictions.labels, sens, by_person.get(_COUNTERFACTUAL["delta_cf"])
+            y,
+            predictions.labels,
+            sens,
+            clusters,
+            by_person.get(COUNTERFACTUAL["delta_cf"]),
+            level=level,
         ),
-        people=_people(graph, rows, y, sens, predictions, responses),
+        people=_people(graph, rows, clusters, summary, predictions, responses),
         notes=tuple(notes),
     )
 
@@ -166,7 +175,7 @@ def _about(
     notes = [f"The causal model of this evaluation, {causal_model.name!r}, is {what}."]
     notes.extend(causal_model.notes)
     measured = {response.intervention: len(response.positions) for response in responses}
-    asked = measured["self"]
+    asked = measured.get("self", 0)
     whom = f"all {people}" if asked == people else f"{asked} of the {people}"
     notes.append(f"The intervention self was measured on {whom} people, one world each.")
     for name, state in (("neighbours", "stayed as it was"), ("both", "changed")):
@@ -184,7 +193,7 @@ def _about(
     return notes
 
 
-def _home_ground(model: Model, causal_model: CausalModel) -> list[str]:
+def _home_ground(model: object, causal_model: CausalModel) -> list[str]:
     """What the model and the causal model have in common, to the model's advantage."""
     notes = []
     if getattr(model, "causal_model_", None) == causal_model.fingerprint():
@@ -204,15 +213,17 @@ def _home_ground(model: Model, causal_model: CausalModel) -> list[str]:
 def _people(
     graph: SensitiveGraph,
     rows: Tensor,
-    y: Integers,
-    sens: Integers,
+    clusters: Integers,
+    around: Floats,
     predictions: Predictions,
     responses: Sequence[Response],
 ) -> pd.DataFrame:
+    known = who(graph).iloc[rows.cpu().numpy()].reset_index(drop=True)
     columns: dict[str, Any] = {
-        "node_id": graph.node_id[rows].cpu().numpy(),
-        "y": y,
-        "sens": sens,
+        "y": graph.y[rows].cpu().numpy(),
+        "sens": graph.sens[rows].cpu().numpy(),
+        "community": clusters,
+        "around": around,
         "score": predictions.scores,
         "label": predictions.labels,
     }
@@ -222,4 +233,4 @@ def _people(
                 column = np.full(len(rows), math.nan)
                 column[response.positions] = values
                 columns[f"{kind}_{response.key}"] = column
-    return pd.DataFrame(columns)
+    return pd.concat([known, pd.DataFrame(columns)], axis=1)

@@ -90,8 +90,8 @@ def generator_error(
         for i, (person, world) in enumerate(
             zip(chosen.tolist(), worlds.alone(chosen), strict=True)
         ):
-            exact[i] = inside.features(world)[person] - before[person]
-            moved = _neighbors(graph, person) ^ _neighbors(world, person)
+            exact[i] = inside.features(world.graph)[person] - before[person]
+            moved = _neighbors(graph, person) ^ _neighbors(world.graph, person)
             members, drawn = inside.members[i], inside.generated_edges[i]
             changed += len(moved & members)
             outside += len(moved - members)

@@ -1,4 +1,4 @@
-"""Model: the little that an evaluation asks of what it evaluates."""
+"""Model: the little that an evaluation asks of an estimator, and what it makes of its scores."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.errors import NotFittedError, ParameterError
+from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.world import World
 from fairgear.graph import SensitiveGraph
 from fairgear.metrics.inputs import Floats, Integers
+from fairgear.progress import quiet
 
 
 class Model(Protocol):
@@ -33,30 +35,11 @@ class Predictions:
     labels: Integers
 
 
-def predict(model: Model, graph: SensitiveGraph, nodes: Tensor) -> Predictions:
-    """The model's predictions for `nodes`, checked."""
-    table = np.asarray(model.predict_proba(graph, nodes=nodes), dtype=np.float64)
-    if table.shape != (len(nodes), 2):
-        raise ParameterError(
-            "what predict_proba returned",
-            got=f"shape {table.shape}",
-            allowed=f"shape ({len(nodes)}, 2), one row for each of `nodes`",
-            next_step="return the probabilities of the classes 0 and 1, for those nodes only",
-        )
-    # Written so that NaN is refused too.
-    if not bool(((table >= 0) & (table <= 1)).all()):
-        raise ParameterError(
-            "what predict_proba returned",
-            got="NaN, or values outside 0 to 1",
-            allowed="probabilities",
-            next_step="find out why the model gives no probability there",
-        )
-    if model.threshold_ is None:
-        raise NotFittedError(
-            "a model to evaluate",
-            got="one whose threshold_ is None",
-            allowed="a fitted model",
-            next_step="call fit(graph) first, or set threshold_",
-        )
-    scores = table[:, 1]
-    return Predictions(scores, (scores > model.threshold_).astype(np.int64))
+def predict(model: Adapter, world: World, nodes: Tensor) -> Predictions:
+    """The model's predictions for `nodes`; whatever else it logs is heard on the factual graph."""
+    if world.protocol == "factual":
+        scores = model.scores(world, nodes)
+    else:
+        with quiet():
+            scores = model.scores(world, nodes)
+    return Predictions(scores, (scores > model.threshold).astype(np.int64))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 from torch import Tensor
 
 from fairgear.causal.noise import node_uniform
@@ -32,3 +34,18 @@ def sample(graph: SensitiveGraph, rows: Tensor, most: int, seed: int) -> Tensor:
     """Positions in `rows` of at most `most` people, chosen by a hash of their ids, in order."""
     noise = node_uniform(graph.node_id[rows], seed, "people")
     return noise.argsort(stable=True)[:most].sort().values
+
+
+def who(graph: SensitiveGraph) -> pd.DataFrame:
+    """`node_id` of everyone, and beside it `node_name` where people's ids are no whole numbers."""
+    ids = graph.node_id.cpu().numpy()
+    people = pd.DataFrame({"node_id": ids})
+    if "node_names" in graph:
+        people["node_name"] = np.array(graph["node_names"], dtype=object)[ids]
+    return people
+
+
+def name_of(graph: SensitiveGraph, row: int) -> int | str:
+    """What the data call the person in a row: their name, or their id where it is a number."""
+    number = int(graph.node_id[row])
+    return str(graph["node_names"][number]) if "node_names" in graph else number

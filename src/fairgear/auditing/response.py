@@ -10,10 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgear.auditing.json_fields import to_fields
 from fairgear.auditing.model import Predictions
-from fairgear.metrics import AverageFlips, Flips, Interval, draws_error, flip_estimate
+from fairgear.auditing.score_moves import ScoreMoves, by_person
+from fairgear.metrics import (
+    AverageFlips,
+    Flips,
+    Interval,
+    cluster_bootstrap,
+    draws_error,
+    flip_estimate,
+)
 from fairgear.metrics.inputs import Floats, Integers
-from fairgear.metrics.intervals import to_json_number
+
+# Where each counterfactual metric is found: the key of its response.
+COUNTERFACTUAL = {
+    "delta_cf": "strict_average_over_rates",
+    "delta_cf_released": "released_average_over_rates",
+    "delta_cf_self": "strict_self",
+    "delta_cf_neighbor": "strict_neighbours",
+    "delta_cf_both": "strict_both",
+}
 
 
 @dataclass(frozen=True)
@@ -28,7 +45,12 @@ class FlipRow:
         gains: share that goes from 0 to 1; between worlds, towards the higher rate.
         losses: share that goes from 1 to 0.
         score_shift: mean change of the score.
+        score_shift_interval: of `score_shift`, over people.
         score_size: mean absolute change of the score.
+        rising: share whose score rises.
+        rise: by how much, on average among them; NaN where nobody's does.
+        falling: share whose score falls.
+        fall: by how much, on average among them, as a positive number.
         people: how many it was measured on.
         draws: comparisons with a counterfactual world that were averaged.
         error: Monte Carlo standard error of `rate`, None where there is nothing to draw.
@@ -41,26 +63,24 @@ class FlipRow:
     gains: float
     losses: float
     score_shift: float
+    score_shift_interval: Interval
     score_size: float
+    rising: float
+    rise: float
+    falling: float
+    fall: float
     people: int
     draws: int
     error: float | None
 
+    @property
+    def key(self) -> str:
+        """Name of its columns in the table of people."""
+        return key_of(self.protocol, self.intervention)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {
-            "protocol": self.protocol,
-            "intervention": self.intervention,
-            "rate": to_json_number(self.rate),
-            "interval": self.interval.to_json(),
-            "gains": to_json_number(self.gains),
-            "losses": to_json_number(self.losses),
-            "score_shift": to_json_number(self.score_shift),
-            "score_size": to_json_number(self.score_size),
-            "people": self.people,
-            "draws": self.draws,
-            "error": self.error,
-        }
+        return to_fields(self)
 
 
 @dataclass(frozen=True)
@@ -71,8 +91,8 @@ class Response:
         protocol: see `FlipRow`.
         intervention: see `FlipRow`.
         flips: of the labels, with the share of each person in `positions`.
-        score_shift: mean change of the score.
-        score_size: mean absolute change.
+        moves: changes of the score in each world that is averaged, each (draws, people) and NaN
+            where somebody took no part in a draw.
         positions: who was measured, as positions among the evaluated people.
         scores: mean over the draws, one for each of them; None between two worlds.
     """
@@ -80,20 +100,20 @@ class Response:
     protocol: str
     intervention: str
     flips: Flips | AverageFlips
-    score_shift: float
-    score_size: float
+    moves: Sequence[Floats]
     positions: Integers
     scores: Floats | None
 
     @property
     def key(self) -> str:
         """Name of its columns in the table of people."""
-        return f"{self.protocol}_{self.intervention}".replace(" ", "_")
+        return key_of(self.protocol, self.intervention)
 
     def row(self, clusters: Integers, level: float) -> FlipRow:
         """Its line in the table of flips; `clusters` are those of all evaluated people."""
         estimate = flip_estimate(self.flips, clusters[self.positions], level=level)
         parts = [self.flips] if isinstance(self.flips, Flips) else self.flips.by_world.values()
+        moves = ScoreMoves.of(self.moves)
         return FlipRow(
             protocol=self.protocol,
             intervention=self.intervention,
@@ -101,12 +121,26 @@ class Response:
             interval=estimate.interval,
             gains=float(np.mean([part.gains for part in parts])),
             losses=float(np.mean([part.losses for part in parts])),
-            score_shift=self.score_shift,
-            score_size=self.score_size,
+            score_shift=float(moves.shift.mean()),
+            score_shift_interval=cluster_bootstrap(
+                lambda weights: weights @ moves.shift / weights.sum(axis=1),
+                clusters[self.positions],
+                level=level,
+            ),
+            score_size=moves.size,
+            rising=float(moves.rising.mean()),
+            rise=moves.rise,
+            falling=float(moves.falling.mean()),
+            fall=moves.fall,
             people=len(self.positions),
             draws=sum(len(part.draws) for part in parts),
             error=None if math.isnan(estimate.error) else estimate.error,
         )
+
+
+def key_of(protocol: str, intervention: str) -> str:
+    """What the columns of one intervention are called in the table of people."""
+    return f"{protocol}_{intervention}".replace(" ", "_")
 
 
 def partial_response(
@@ -134,12 +168,7 @@ def partial_response(
     labels = np.stack([draw.labels for draw in draws])[:, positions] - factual.labels[positions]
     scores = np.stack([draw.scores for draw in draws])[:, positions]
     moved = scores - factual.scores[positions]
-
-    def by_person(values: NDArray[Any]) -> Floats:
-        total: Floats = np.where(part, values, 0).sum(axis=0) / part.sum(axis=0)
-        return total
-
-    by_node = by_person(labels != 0)
+    by_node = by_person(labels != 0, part)
     rates = tuple(
         float((row[here] != 0).mean()) for row, here in zip(labels, part, strict=True) if here.any()
     )
@@ -148,14 +177,13 @@ def partial_response(
         intervention=intervention,
         flips=Flips(
             rate=float(by_node.mean()),
-            gains=float(by_person(labels > 0).mean()),
-            losses=float(by_person(labels < 0).mean()),
+            gains=float(by_person(labels > 0, part).mean()),
+            losses=float(by_person(labels < 0, part).mean()),
             draws=rates,
             error=draws_error(np.array(rates)),
             by_node=by_node,
         ),
-        score_shift=float(by_person(moved).mean()),
-        score_size=float(by_person(np.abs(moved)).mean()),
+        moves=[np.where(part, moved, math.nan)],
         positions=positions,
-        scores=by_person(scores),
+        scores=by_person(scores, part),
     )

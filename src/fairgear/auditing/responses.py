@@ -8,19 +8,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.auditing.model import Model, Predictions, predict
+from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.model import Predictions, predict
 from fairgear.auditing.response import Response, partial_response
 from fairgear.auditing.threads import one_thread
-from fairgear.auditing.worlds import World, Worlds
-from fairgear.graph import SensitiveGraph
-from fairgear.metrics import between_worlds, flips, over_rates, score_change
-from fairgear.progress import Bar, bar, quiet
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
+from fairgear.metrics import between_worlds, flips, over_rates
+from fairgear.progress import Bar, bar
 
 Ask = Callable[[World], Predictions]
 
 
 def respond(
-    model: Model, worlds: Worlds, rows: Tensor, factual: Predictions, alone: Tensor
+    model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions, alone: Tensor
 ) -> list[Response]:
     """How the predictions for the people in `rows` respond to every intervention.
 
@@ -35,51 +36,44 @@ def respond(
     with bar("asking in other worlds", total=1 + 2 * drawn + worlds.draws + len(alone)) as progress:
 
         def ask(world: World) -> Predictions:
-            answer = _answer(model, world.graph, rows)
+            answer = predict(model, world, rows)
             progress.advance()
             return answer
 
         # Worlds with the factual edges come first: models keep the egos of the last edges.
         return [
             _placebo(ask, worlds.placebo, factual),
-            *_whole_graph("released", ask, worlds.released, factual),
-            *_whole_graph("strict", ask, worlds.strict, factual),
+            *whole_graph(ask, worlds.released, factual),
+            *whole_graph(ask, worlds.strict, factual),
             *_around(ask, worlds, rows, factual),
             *_self(model, worlds, rows, factual, alone, progress),
         ]
 
 
-def _answer(model: Model, world: SensitiveGraph, rows: Tensor) -> Predictions:
-    """What the model says in one world; what it has to say beside that it says on the graph."""
-    with quiet():
-        return predict(model, world, rows)
-
-
 def _placebo(ask: Ask, world: World, factual: Predictions) -> Response:
     answer = ask(world)
-    change = score_change(factual.scores, answer.scores)
     return Response(
         protocol=world.protocol,
         intervention=world.intervention,
         flips=flips(factual.labels, answer.labels),
-        score_shift=change.shift,
-        score_size=change.size,
+        moves=[(answer.scores - factual.scores)[None]],
         positions=np.arange(len(factual.scores)),
         scores=answer.scores,
     )
 
 
-def _whole_graph(
-    protocol: str, ask: Ask, worlds: Mapping[float, Sequence[World]], factual: Predictions
+def whole_graph(
+    ask: Ask, worlds: Mapping[float, Sequence[World]], factual: Predictions
 ) -> list[Response]:
     """One response a rate, their average (δCF), and that between two counterfactual worlds."""
+    protocol = worlds[0.0][0].protocol
     answers = {rate: [ask(world) for world in draws] for rate, draws in worlds.items()}
     labels = {rate: [answer.labels for answer in draws] for rate, draws in answers.items()}
     scores = {
         rate: np.stack([answer.scores for answer in draws]) for rate, draws in answers.items()
     }
     average, between = over_rates(factual.labels, labels), between_worlds(labels)
-    changes = {rate: score_change(factual.scores, values) for rate, values in scores.items()}
+    moves = {rate: values - factual.scores for rate, values in scores.items()}
     everyone = np.arange(len(factual.scores))
     means = {rate: values.mean(axis=0) for rate, values in scores.items()}
     apart = [scores[high] - scores[low] for low, high in between.by_world]
@@ -89,8 +83,7 @@ def _whole_graph(
                 protocol,
                 worlds[rate][0].intervention,
                 average.by_world[rate],
-                changes[rate].shift,
-                changes[rate].size,
+                [moves[rate]],
                 everyone,
                 means[rate],
             )
@@ -100,8 +93,7 @@ def _whole_graph(
             protocol,
             "average over rates",
             average,
-            float(np.mean([change.shift for change in changes.values()])),
-            float(np.mean([change.size for change in changes.values()])),
+            list(moves.values()),
             everyone,
             np.mean(list(means.values()), axis=0),
         ),
@@ -109,8 +101,7 @@ def _whole_graph(
             protocol,
             "between worlds",
             between,
-            float(np.mean([change.mean() for change in apart])),
-            float(np.mean([np.abs(change).mean() for change in apart])),
+            apart,
             everyone,
             None,
         ),
@@ -121,7 +112,7 @@ def _around(ask: Ask, worlds: Worlds, rows: Tensor, factual: Predictions) -> lis
     """Neighbours and both: the random worlds, read for those whose own s stayed or changed."""
     answers = [ask(world) for world in worlds.random]
     before = worlds.graph.sens[rows]
-    changed = torch.stack([world.graph.sens[rows] != before for world in worlds.random])
+    changed = torch.stack([world.sens[rows] != before for world in worlds.random])
     found = (
         partial_response("neighbours", factual, answers, ~changed.cpu().numpy()),
         partial_response("both", factual, answers, changed.cpu().numpy()),
@@ -130,7 +121,7 @@ def _around(ask: Ask, worlds: Worlds, rows: Tensor, factual: Predictions) -> lis
 
 
 def _self(
-    model: Model, worlds: Worlds, rows: Tensor, factual: Predictions, alone: Tensor, progress: Bar
+    model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions, alone: Tensor, progress: Bar
 ) -> list[Response]:
     """Each person asked about in the world where only their own s is flipped."""
     scores, labels = factual.scores.copy(), factual.labels.copy()
@@ -138,7 +129,7 @@ def _self(
     with one_thread():
         for i, world in enumerate(worlds.alone(people)):
             position = int(alone[i])
-            answer = _answer(model, world, people[i : i + 1])
+            answer = predict(model, world, people[i : i + 1])
             scores[position], labels[position] = answer.scores[0], answer.labels[0]
             progress.advance()
     part = np.zeros((1, len(rows)), dtype=np.bool_)

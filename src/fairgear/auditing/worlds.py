@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from torch import Tensor
 
+from fairgear.auditing.alternatives import Alternative, alternatives, attribute_alternative
+from fairgear.auditing.world import World
 from fairgear.causal import (
     RATES,
     CausalModel,
+    Diagnostics,
     at_random,
     at_rate,
     flipped,
@@ -19,23 +23,6 @@ from fairgear.causal import (
 )
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
-
-
-@dataclass(frozen=True)
-class World:
-    """One counterfactual graph, and the question that it answers.
-
-    Attributes:
-        protocol: "strict", "released" or "placebo".
-        intervention: "rate 0", "rate 0.5", "rate 1", "random" or "unchanged".
-        draw: number of the draw.
-        graph: with the same nodes, in the same order, as the factual graph.
-    """
-
-    protocol: str
-    intervention: str
-    draw: int
-    graph: SensitiveGraph
 
 
 class Worlds:
@@ -85,6 +72,17 @@ class Worlds:
                 self.causal_model = for_graph(graph)
 
     @cached_property
+    def factual(self) -> World:
+        """The graph as it is."""
+        return World("factual", "unchanged", 0, self.graph.sens, lambda: self.graph)
+
+    @cached_property
+    def edgeless(self) -> World:
+        """The graph as it is, with every edge taken away: does a model look at them?"""
+        nothing = self.graph.edge_index[:, :0]
+        return World("edgeless", "unchanged", 0, self.graph.sens, lambda: self._with_edges(nothing))
+
+    @cached_property
     def assignments(self) -> dict[float, list[Tensor]]:
         """Whole-graph values of s by rate; at 0 and 1 there is nothing to draw."""
         return {
@@ -100,7 +98,7 @@ class Worlds:
         """Features, edges and labels as the causal model has them, by rate."""
         return {
             rate: [
-                World("strict", f"rate {rate:g}", draw, self._counterfactual(sens))
+                World("strict", f"rate {rate:g}", draw, sens, partial(self._counterfactual, sens))
                 for draw, sens in enumerate(values)
             ]
             for rate, values in self.assignments.items()
@@ -111,7 +109,7 @@ class Worlds:
         """The softened worlds at the same assignments, by rate; their edges are factual."""
         return {
             rate: [
-                World("released", f"rate {rate:g}", draw, self._softened(sens))
+                World("released", f"rate {rate:g}", draw, sens, partial(self._softened, sens))
                 for draw, sens in enumerate(values)
             ]
             for rate, values in self.assignments.items()
@@ -120,35 +118,61 @@ class Worlds:
     @cached_property
     def random(self) -> list[World]:
         """Everyone's s drawn anew: *neighbours* for whom it left as they were, else *both*."""
+        drawn = [at_random(self.graph, draw=draw, seed=self.seed) for draw in range(self.draws)]
         return [
-            World(
-                "strict",
-                "random",
-                draw,
-                self._counterfactual(at_random(self.graph, draw=draw, seed=self.seed)),
-            )
-            for draw in range(self.draws)
+            World("strict", "random", draw, sens, partial(self._counterfactual, sens))
+            for draw, sens in enumerate(drawn)
         ]
 
     @cached_property
     def placebo(self) -> World:
         """The softening alone, with nobody's s changed."""
-        return World("placebo", "unchanged", 0, self._softened(self.graph.sens))
+        sens = self.graph.sens
+        return World("placebo", "unchanged", 0, sens, partial(self._softened, sens))
 
-    def alone(self, nodes: Tensor) -> Iterator[SensitiveGraph]:
+    @cached_property
+    def alternatives(self) -> list[Alternative]:
+        """Other causal models, at the assignments of `strict`."""
+        return alternatives(self.graph, self.known_model(), self.strict, seed=self.seed)
+
+    @cached_property
+    def attribute_only(self) -> Alternative:
+        """The worlds in which nothing follows from the attribute; they need no causal model."""
+        return attribute_alternative(self.graph, self.strict)
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        """The causal model's account of itself, on worlds that are there anyway."""
+        worlds = {rate: draws[0].graph for rate, draws in self.strict.items()}
+        return self.known_model().diagnostics(self.graph, seed=self.seed, worlds=worlds)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that settles the worlds: two audits can be paired where it is the same."""
+        causal = None if self.causal_model is None else self.causal_model.fingerprint()
+        facts = [self.graph.fingerprint(), causal, self.draws, self.seed, self.released_share]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+    def alone(self, nodes: Tensor) -> Iterator[World]:
         """For each of `nodes` the world in which only that person's s is flipped; none is kept."""
         for node in nodes.tolist():
-            yield self._counterfactual(flipped(self.graph, node))
+            sens = flipped(self.graph, node)
+            name = f"self {int(self.graph.node_id[node])}"
+            yield World("strict", name, 0, sens, partial(self._counterfactual, sens))
+
+    def _with_edges(self, edge_index: Tensor) -> SensitiveGraph:
+        return self.graph.replace(edge_index=edge_index, mechanism=None)
 
     def _counterfactual(self, sens: Tensor) -> SensitiveGraph:
-        return self._known().counterfactual(self.graph, sens, seed=self.seed)
+        return self.known_model().counterfactual(self.graph, sens, seed=self.seed)
 
     def _softened(self, sens: Tensor) -> SensitiveGraph:
         return released_world(
-            self._known(), self.graph, sens, share=self.released_share, seed=self.seed
+            self.known_model(), self.graph, sens, share=self.released_share, seed=self.seed
         )
 
-    def _known(self) -> CausalModel:
+    def known_model(self) -> CausalModel:
+        """The causal model; an error where there is none."""
         if self.causal_model is None:
             raise GraphError(
                 "counterfactual worlds",

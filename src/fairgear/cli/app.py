@@ -1,6 +1,6 @@
 """`fairgear`: its commands, and how every error becomes one line and an exit status.
 
-Exit status: 0 done, 2 bad input, 1 anything else.
+Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if, 1 anything else.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
+from fairgear.cli.audit import ConditionsMet, audit_app
 from fairgear.cli.datasets import datasets_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
@@ -24,10 +25,13 @@ app = App(
     version=installed_version,
     # The parser would end the process by itself, without a word on how to go on.
     suppress_keyboard_interrupt=False,
-    help_epilogue="Examples: fairgear run   ·   fairgear run --help   ·   fairgear datasets list",
+    help_epilogue=(
+        "Examples: fairgear run   ·   fairgear run --help   ·   fairgear audit runs/synthetic   "
+        "·   fairgear datasets list"
+    ),
     help_format="plaintext",
 )
-for command in (run_app, report_app, embed_app, datasets_app):
+for command in (run_app, audit_app, report_app, embed_app, datasets_app):
     app.command(command)
 
 
@@ -39,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
+    except ConditionsMet:
+        return 3
     except CycloptsError as error:
         # The parser frames its message over several lines; ours is one.
         return _refuse(" ".join(str(error).split()) + " Next: see fairgear --help.")

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, Any, get_type_hints
 
@@ -30,11 +31,35 @@ def flags_of(config: type[Config]) -> type[Any]:
             parameter = Parameter(help=shown, negative=(), show_default=False)
             annotation: Any = Annotated[hint | None, parameter]
             made.append((item.name, annotation, dataclasses.field(default=None)))
-    flags = dataclasses.make_dataclass(f"{config.__name__}Flags", made, frozen=True)
+    return _made(f"{config.__name__}Flags", made)
+
+
+def options_of(config: type[Config], *, without: Sequence[str] = ()) -> type[Any]:
+    """A dataclass with the fields of `config` as options without a prefix, None unless given.
+
+    Their texts say what the defaults are. What is on unless told has a --no-… beside it.
+    """
+    docs, hints = field_docs(config), get_type_hints(config)
+    made: list[tuple[str, Any, Any]] = []
+    for item in dataclasses.fields(config):
+        if item.name not in without:
+            parameter = Parameter(
+                help=docs[item.name],
+                negative=None if item.default is True else (),
+                show_default=False,
+                consume_multiple=hints[item.name] == list[str],
+            )
+            annotation: Any = Annotated[hints[item.name] | None, parameter]
+            made.append((item.name, annotation, dataclasses.field(default=None)))
+    return _made(f"{config.__name__}Options", made)
+
+
+def _made(name: str, fields: list[tuple[str, Any, Any]]) -> type[Any]:
+    made = dataclasses.make_dataclass(name, fields, frozen=True)
     # Python 3.11 puts made classes into the module `types`, where the parser takes them for
     # something built in.
-    flags.__module__ = __name__
-    return flags
+    made.__module__ = __name__
+    return made
 
 
 def given(flags: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -31,3 +31,31 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     Console(emoji=False).print(table)
+
+
+def print_metrics(title: str, results: Mapping[str, Any]) -> None:
+    """Every metric with its interval."""
+    from fairgear.metrics.base import METRICS
+
+    rows = [
+        (m.label, number(results["metrics"][key]), ends(results["intervals"][key]), m.direction)
+        for key, m in METRICS.items()
+    ]
+    columns = ("metric", "value", interval_title(results["config"]), "better")
+    print_table(title, columns, rows)
+
+
+def interval_title(config: Mapping[str, Any]) -> str:
+    """Head of a column of intervals."""
+    return f"{100 * config.get('level', 0.95):g} % interval"
+
+
+def number(value: float | None) -> str:
+    """Four places."""
+    return "undefined" if value is None else f"{value:.4f}"
+
+
+def ends(interval: Sequence[float | None]) -> str:
+    """Both ends of an interval, nothing where it is undefined."""
+    low, high = interval
+    return "" if low is None or high is None else f"{low:.4f} to {high:.4f}"

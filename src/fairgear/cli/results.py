@@ -82,11 +82,11 @@ def embed(
     import numpy as np
     import pandas as pd
 
+    from fairgear.auditing import who
     from fairgear.datasets import load_graph
     from fairgear.errors import ParameterError
     from fairgear.experiments.data_config import DataConfig
     from fairgear.experiments.own_data import checked_data, is_path, read_own
-    from fairgear.experiments.predictions import who
     from fairgear.files import replacing
     from fairgear.methods import load_model
 

@@ -8,7 +8,7 @@ from typing import Any
 from cyclopts import App
 
 from fairgear.cli.flags import flags_of, given
-from fairgear.cli.output import Json, print_json, print_table
+from fairgear.cli.output import Json, print_json, print_metrics
 from fairgear.cli.own_data import NO_DATA, DataFlags
 from fairgear.methods.gear_config import GearConfig
 
@@ -123,20 +123,6 @@ def run(
     if json:
         print_json(results)
         return
-    show(results)
+    title = "{method} on {dataset}, {split}, seed {seed}".format_map(results["config"])
+    print_metrics(title, results)
     print(f"Report: {folder.report}")  # noqa: T201
-
-
-def show(results: dict[str, Any]) -> None:
-    """The metrics with their intervals, for people."""
-    from fairgear.metrics import METRICS
-
-    rows = []
-    for key, metric in METRICS.items():
-        value, (low, high) = results["metrics"][key], results["intervals"][key]
-        shown = "undefined" if value is None else f"{value:.4f}"
-        interval = "" if low is None or high is None else f"{low:.4f} to {high:.4f}"
-        rows.append((metric.label, shown, interval, metric.direction))
-    settings = results["config"]
-    title = "{method} on {dataset}, {split}, seed {seed}".format_map(settings)
-    print_table(title, ("metric", "value", "95 % interval", "better"), rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairgear.auditing import Evaluation
+from fairgear.auditing import Evaluation, who
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import Method
 
@@ -31,14 +31,7 @@ def predictions(model: Method, graph: SensitiveGraph, evaluation: Evaluation) ->
             assert isinstance(place, int)
             known = dict(enumerate(graph[names]))
             everyone.insert(place + 1, f"{column}_name", everyone[column].map(known))
-    measured = evaluation.people.drop(columns=["y", "sens", "score", "label"])
+    measured = evaluation.people.drop(
+        columns=["node_name", "y", "sens", "score", "label"], errors="ignore"
+    )
     return everyone.merge(measured, on="node_id", how="left")
-
-
-def who(graph: SensitiveGraph) -> pd.DataFrame:
-    """`node_id`, and beside it `node_name` where people's ids are no whole numbers."""
-    ids = graph.node_id.numpy()
-    people = pd.DataFrame({"node_id": ids})
-    if "node_names" in graph:
-        people["node_name"] = np.array(graph["node_names"], dtype=object)[ids]
-    return people

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from fairgear import datasets
-from fairgear.auditing import Evaluation, evaluate, generator_error
+from fairgear.auditing import Evaluation, Worlds, evaluate_in, generator_error
+from fairgear.auditing.any_model import names_of
 from fairgear.causal import SyntheticMechanism
 from fairgear.experiments.own_data import save_encoding
 from fairgear.experiments.predictions import predictions
@@ -37,8 +38,9 @@ def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
         model = _trained(model, graph, folder)
         save_encoding(graph, folder.model)
     with stages.stage("evaluation"):
-        evaluation = evaluate(model, graph, seed=config.seed, **data.evaluation)
-        details = _details(model, graph, evaluation)
+        worlds = Worlds(graph, seed=config.seed, **data.evaluation)
+        evaluation = evaluate_in(worlds, model)
+        details = _details(model, worlds, evaluation)
     measured = evaluation.to_dict()
     results: dict[str, Any] = {
         "metrics": measured["metrics"],
@@ -64,8 +66,8 @@ def _trained(model: Method, graph: SensitiveGraph, folder: RunFolder) -> Method:
     return model
 
 
-def _details(model: Method, graph: SensitiveGraph, evaluation: Evaluation) -> dict[str, Any]:
-    measured = evaluation.to_dict()
+def _details(model: Method, worlds: Worlds, evaluation: Evaluation) -> dict[str, Any]:
+    graph, measured = worlds.graph, evaluation.to_dict()
     generator: dict[str, Any] | None = None
     history: dict[str, Any] = {}
     if isinstance(model, Gear):
@@ -83,12 +85,7 @@ def _details(model: Method, graph: SensitiveGraph, evaluation: Evaluation) -> di
         "generator": generator,
         "history": history,
         "graph": asdict(datasets.statistics(graph)),
-        "names": _names(graph),
+        "names": names_of(graph),
         "notes": measured["notes"],
+        "diagnostics": None if worlds.causal_model is None else worlds.diagnostics.to_dict(),
     }
-
-
-def _names(graph: SensitiveGraph) -> dict[str, list[str]]:
-    """What the user's data call the groups and the answers, where they have words for them."""
-    words = {"groups": graph.get("sens_names"), "answers": graph.get("label_names")}
-    return {kind: list(known) for kind, known in words.items() if known is not None}

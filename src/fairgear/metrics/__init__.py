@@ -12,6 +12,7 @@ from fairgear.metrics.counterfactual import (
     score_change,
 )
 from fairgear.metrics.dependence import r2
+from fairgear.metrics.differences import PairedPredictions, difference_intervals
 from fairgear.metrics.estimates import Estimate, evaluate_predictions, flip_estimate
 from fairgear.metrics.group import GroupRow, GroupTable, delta_dp, delta_eo, group_table
 from fairgear.metrics.intervals import (
@@ -21,6 +22,7 @@ from fairgear.metrics.intervals import (
     draws_error,
     to_json_number,
 )
+from fairgear.metrics.paired import paired_interval
 from fairgear.metrics.rates import difference_interval, rate_interval
 from fairgear.metrics.utility import accuracy, auroc, f1, weighted_auroc
 
@@ -34,6 +36,7 @@ __all__ = [
     "GroupTable",
     "Interval",
     "Metric",
+    "PairedPredictions",
     "ScoreChange",
     "accuracy",
     "auroc",
@@ -42,6 +45,7 @@ __all__ = [
     "delta_dp",
     "delta_eo",
     "difference_interval",
+    "difference_intervals",
     "draws_error",
     "evaluate_predictions",
     "f1",
@@ -50,6 +54,7 @@ __all__ = [
     "flips",
     "group_table",
     "over_rates",
+    "paired_interval",
     "r2",
     "rate_interval",
     "score_change",

@@ -28,16 +28,10 @@ from fairgear.metrics.intervals import (
     bootstrap_interval,
     effective_clusters,
     multiplicities,
-    over_nodes,
 )
-from fairgear.metrics.rates import (
-    HANDFUL,
-    cluster_sums,
-    difference_interval,
-    exact_interval,
-    rate_interval,
-)
-from fairgear.metrics.utility import accuracy, auroc, f1, weighted_auroc
+from fairgear.metrics.rates import HANDFUL, difference_interval, exact_interval, rate_interval
+from fairgear.metrics.resampled import resampled_auroc, resampled_correlation
+from fairgear.metrics.utility import accuracy, auroc, f1
 
 
 @dataclass(frozen=True)
@@ -145,6 +139,11 @@ def _f1_interval(y: Integers, pred: Integers, clusters: Integers, level: float) 
     return Interval(*(2 * end / (1 + end) for end in share))
 
 
+def at_the_edge(y: Integers, value: float) -> bool:
+    """Whether an AUROC is so close to 0 or 1 that resamples say little about it."""
+    return bool(min(y.sum(), (1 - y).sum()) * min(value, 1 - value) < HANDFUL)
+
+
 def _auroc_estimate(
     y: Integers, scores: Floats, clusters: Integers, weights: Floats, level: float
 ) -> Estimate:
@@ -160,10 +159,9 @@ def _auroc_estimate(
         # A constant score ranks nobody above anybody, whoever is drawn.
         return Estimate(value, Interval(value, value))
     size = min(effective_clusters(clusters[y == label]) for label in (0, 1))
-    if min(y.sum(), (1 - y).sum()) * min(value, 1 - value) < HANDFUL:
+    if at_the_edge(y, value):
         return Estimate(value, exact_interval(value, size, level=level))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        replicates = over_nodes(weighted_auroc(y, scores), weights, clusters)
+    replicates = resampled_auroc(y, scores, clusters, weights)
     interval = bootstrap_interval(value, replicates, size, level=level)
     margin = (interval.high - value) / (value * (1 - value))
     logit = math.log(value / (1 - value))
@@ -180,18 +178,11 @@ def _r2_estimate(
     value = r2(pred, summary)
     if math.isnan(value):
         return Estimate(value, UNDEFINED)
-    label = pred.astype(np.float64)
-    signed = correlation(label, summary)
-    x = summary - summary.mean()
-    x = x / np.abs(x).max()
-    sums = cluster_sums(np.stack([np.ones_like(x), label, x, label * x, x * x], axis=1), clusters)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        total, p, m, pm, mm = np.moveaxis((weights @ sums), 1, 0)
-        spread = (total * p - p * p) * (total * mm - m * m)
-        drawn = (total * pm - p * m) / np.sqrt(np.where(spread > 0, spread, np.nan))
-        interval = bootstrap_interval(
-            float(_arc(signed)), _arc(drawn), effective_clusters(clusters), level=level
-        )
+    signed = correlation(pred.astype(np.float64), summary)
+    drawn = resampled_correlation(pred, summary, clusters, weights)
+    interval = bootstrap_interval(
+        float(_arc(signed)), _arc(drawn), effective_clusters(clusters), level=level
+    )
     interval = Interval(*(math.tanh(end) for end in interval))
     squared = Interval(*(end * end for end in interval.absolute()))
     return Estimate(value, squared, signed, interval)

@@ -37,6 +37,7 @@ from fairgear.metrics.intervals import (
     multiplicities,
     student_quantile,
 )
+from fairgear.metrics.resampled import resampled_gap
 
 # The weight of the assumed design effect, in communities with flips.
 PRIOR_COMMUNITIES = 0.5
@@ -64,11 +65,8 @@ def rate_interval(
         raise ParameterError(
             "correlation", got=correlation, allowed="0 to 1", next_step="use 1 to be safe"
         )
-    rate = float(values.mean())
-    # Few communities make the estimated design effect uncertain, as they do a t interval.
-    narrow = (norm.ppf((1 + level) / 2) / student_quantile(effective_clusters(label), level)) ** 2
-    effective = max(len(values) / design_effect(values, label, correlation) * narrow, 1.0)
-    return exact_interval(rate, effective, level=level)
+    size = effective_size(values, label, level=level, correlation=correlation)
+    return exact_interval(float(values.mean()), size, level=level)
 
 
 def exact_interval(rate: float, size: float, *, level: float = 0.95) -> Interval:
@@ -80,28 +78,43 @@ def exact_interval(rate: float, size: float, *, level: float = 0.95) -> Interval
     return Interval(low, high)
 
 
-def design_effect(hits: Floats, clusters: Integers, correlation: float = 1.0) -> float:
-    """Variance of the mean of `hits` over that of independent nodes, at least 1.
+def effective_size(
+    values: Floats, clusters: Integers, *, level: float, correlation: float = 1.0
+) -> float:
+    """How many independent nodes would tell as much about the mean of `values`; at least 1."""
+    # Few communities make the estimated design effect uncertain, as they do a t interval.
+    quantile = student_quantile(effective_clusters(clusters), level)
+    narrow = (norm.ppf((1 + level) / 2) / quantile) ** 2
+    return max(len(values) / design_effect(values, clusters, correlation) * narrow, 1.0)
+
+
+def design_effect(values: Floats, clusters: Integers, correlation: float = 1.0) -> float:
+    """Variance of the mean of `values` over that of independent nodes, at least 1.
 
     An average of the estimate and of 1 + (Σm²/n − 1)·correlation; see the top of this file.
+    Values are hits, 0 to 1, or differences of two, −1 to 1. Independent nodes are those that show
+    whole hits only: the variance of one is E|v| − (Ev)².
     """
     size = np.bincount(clusters).astype(np.float64)
-    assumed = 1 + (len(hits) / effective_clusters(clusters) - 1) * correlation
-    known = telling_clusters(hits, clusters)
+    assumed = 1 + (len(values) / effective_clusters(clusters) - 1) * correlation
+    known = telling_clusters(values, clusters)
     if known == 0 or len(size) == 1:
         return assumed
-    rate, total = float(hits.mean()), len(hits)
-    excess = (np.bincount(clusters, weights=hits) - rate * size) / (1 - size / total)
+    mean, total = float(values.mean()), len(values)
+    excess = (np.bincount(clusters, weights=values) - mean * size) / (1 - size / total)
     variance = (len(size) - 1) / len(size) * float(excess @ excess) / total**2
-    estimated = max(1.0, variance / (rate * (1 - rate) / total))
+    independent = (float(np.abs(values).mean()) - mean * mean) / total
+    estimated = max(1.0, variance / independent)
     return (known * estimated + PRIOR_COMMUNITIES * assumed) / (known + PRIOR_COMMUNITIES)
 
 
-def telling_clusters(hits: Floats, clusters: Integers) -> int:
-    """Clusters with a hit or clusters with a miss, whichever are fewer."""
-    hit = np.bincount(clusters, weights=hits) > 0
-    missed = np.bincount(clusters, weights=1 - hits) > 0
-    return int(min(hit.sum(), missed.sum()))
+def telling_clusters(values: Floats, clusters: Integers) -> int:
+    """Clusters with a hit or clusters with a miss, whichever are fewer.
+
+    Of differences, −1 to 1: clusters in which not all are 0, not all 1 or not all −1.
+    """
+    apart = (np.abs(values), 1 - values, 1 + values)
+    return int(min((np.bincount(clusters, weights=part) > 0).sum() for part in apart))
 
 
 def difference_interval(
@@ -117,8 +130,8 @@ def difference_interval(
 
     Bootstrap over communities, both groups of one together. Where in a group only a handful of
     communities have a hit, or a miss, resamples say little: the interval is then put together
-    from those of the two rates (Newcombe's way, d ± √(distances to their ends, squared and
-    added)), as if the groups were independent. NaN where a group is empty.
+    from those of the two rates (`combined_interval`), as if the groups were independent. NaN
+    where a group is empty.
     """
     values = as_shares("hits", hits)
     group = as_labels("sensitive_features", sensitive_features)
@@ -130,31 +143,45 @@ def difference_interval(
     parts = [(values[group == g], label[group == g]) for g in (0, 1)]
     if min(telling_clusters(*part) for part in parts) < HANDFUL:
         return _from_rates(parts, level)
-    columns = np.stack([group == 0, group == 1, (group == 0) * values, (group == 1) * values], 1)
-    sums = cluster_sums(columns, label)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        replicates = _difference(multiplicities(label, draws=draws, seed=seed) @ sums)
-    estimate = float(_difference(sums.sum(axis=0)))
+    drawn = resampled_gap(values, group, label, multiplicities(label, draws=draws, seed=seed))
+    estimate = float(values[group == 1].mean() - values[group == 0].mean())
     smaller = min(effective_clusters(within) for _, within in parts)
-    return bootstrap_interval(estimate, replicates, smaller, level=level).clipped(-1.0, 1.0)
+    return bootstrap_interval(estimate, drawn, smaller, level=level).clipped(-1.0, 1.0)
 
 
-def cluster_sums(columns: Floats, clusters: Integers) -> Floats:
-    """Sums of each column within each cluster, (C, columns)."""
-    return np.stack([np.bincount(clusters, weights=column) for column in columns.T], axis=1)
+def combined_interval(
+    first: float,
+    first_ends: Interval,
+    second: float,
+    second_ends: Interval,
+    *,
+    correlation: float = 0.0,
+) -> Interval:
+    """Interval of first − second from those of the two, d ± √(a² + b² − 2·correlation·a·b).
 
+    Newcombe's way: a and b are the distances from the two to the ends that lie that way, so that
+    lopsided intervals give a lopsided one. NaN where any of them is.
 
-def _difference(sums: Floats) -> Floats:
-    result: Floats = sums[..., 3] / sums[..., 1] - sums[..., 2] / sums[..., 0]
-    return result
+    Args:
+        first: an estimate.
+        first_ends: its interval.
+        second: what is taken from it.
+        second_ends: its interval.
+        correlation: of the two estimates.
+    """
+
+    def reach(a: float, b: float) -> float:
+        return math.sqrt(a * a + b * b - 2 * correlation * a * b)
+
+    difference = first - second
+    return Interval(
+        difference - reach(first - first_ends.low, second_ends.high - second),
+        difference + reach(first_ends.high - first, second - second_ends.low),
+    ).clipped(-1.0, 1.0)
 
 
 def _from_rates(parts: list[tuple[Floats, Integers]], level: float) -> Interval:
     (rate0, ends0), (rate1, ends1) = (
         (float(hits.mean()), rate_interval(hits, clusters, level=level)) for hits, clusters in parts
     )
-    difference = rate1 - rate0
-    return Interval(
-        difference - math.hypot(rate1 - ends1.low, ends0.high - rate0),
-        difference + math.hypot(ends1.high - rate1, rate0 - ends0.low),
-    ).clipped(-1.0, 1.0)
+    return combined_interval(rate1, ends1, rate0, ends0)

@@ -7,7 +7,7 @@ and dark by itself, prints, and shows everything but the hovering without a scri
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fairgear.report.numbers import between, measure, plain
@@ -44,6 +44,8 @@ class IntervalChart:
     title: str
     ticks: tuple[Tick, ...]
     dots: tuple[Dot, ...]
+    zero: float | None = None
+    """Where 0 lies, if the rows are to be held against it."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,28 @@ def dot(
     value: float | None,
     ends: tuple[float, float] | None,
     facts: Sequence[tuple[str, str]] = (),
+    written: Callable[[float | None], str] = measure,
 ) -> Dot:
-    """A row of an interval chart."""
-    return Dot(label, kind, ranged(scale, value, ends), measure(value), between(ends), tuple(facts))
+    """A row of an interval chart, with its value as `written` writes it."""
+    return Dot(label, kind, ranged(scale, value, ends), written(value), between(ends), tuple(facts))
+
+
+def scale_over(
+    shown: Sequence[tuple[float | None, tuple[float, float] | None]],
+    *,
+    from_zero: bool = True,
+) -> Scale:
+    """One scale for all these values and intervals, 0 among them: what looks alike means alike.
+
+    Args:
+        shown: values with their intervals.
+        from_zero: whether it begins at 0 or, for differences, goes below it where they do.
+    """
+    known = [value for value, _ in shown if value is not None]
+    known += [end for _, ends in shown if ends is not None for end in ends]
+    if from_zero:
+        return nice(known or [1.0], zero=True)
+    return nice([0.0, *known] if known else [-1.0, 1.0])
 
 
 def line_chart(

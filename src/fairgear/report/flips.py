@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairgear.report.figures import Dot, IntervalChart, dot
-from fairgear.report.numbers import between, count, measure
+from fairgear.report.figures import Dot, IntervalChart, dot, scale_over
+from fairgear.report.numbers import between, count, measure, percent
 from fairgear.report.parts import Part, interval, mapping, number, rows
-from fairgear.report.scales import Scale, nice
+from fairgear.report.scales import Scale
 
 PROTOCOLS = {
     "strict": "The causal model in full: features, links and surroundings are made anew for the "
@@ -43,6 +43,8 @@ class FlipRow:
     gains: str
     losses: str
     score_change: str
+    rising: str
+    falling: str
     error: str
     people: str
     draws: str
@@ -54,6 +56,8 @@ class FlipSection:
 
     charts: tuple[IntervalChart, ...]
     table: tuple[FlipRow, ...]
+    ways: bool
+    """Whether it was recorded which way the scores move."""
     protocols: tuple[tuple[str, str], ...]
     interventions: tuple[tuple[str, str], ...]
 
@@ -68,6 +72,7 @@ def flip_section(run: Part) -> FlipSection | None:
     return FlipSection(
         charts=_charts(found, protocols),
         table=tuple(_table_row(row) for row in found),
+        ways=any(key in row for row in found for key in ("rising", "falling")),
         protocols=tuple((name, PROTOCOLS.get(name, "")) for name in protocols),
         interventions=tuple((name, explained(name)) for name in sorted(names, key=_place)),
     )
@@ -83,11 +88,7 @@ def explained(intervention: str) -> str:
 
 
 def _charts(found: Sequence[Part], protocols: Sequence[str]) -> tuple[IntervalChart, ...]:
-    # One scale for all: panels that look alike must mean alike.
-    ends = [interval(row.get("interval")) for row in found]
-    values = [end for pair in ends if pair for end in pair]
-    values += [rate for row in found if (rate := number(row, "rate")) is not None]
-    scale = nice(values or [1.0], zero=True)
+    scale = scale_over([(number(row, "rate"), interval(row.get("interval"))) for row in found])
     # The placebo is there to be held against released, so it shares its panel.
     panels = [name for name in protocols if name != "placebo" or "released" not in protocols]
     charts = []
@@ -123,10 +124,21 @@ def _table_row(row: Part) -> FlipRow:
         gains=measure(number(row, "gains")),
         losses=measure(number(row, "losses")),
         score_change=measure(number(row, "score_size")),
+        rising=_way(row, "rising", "rise"),
+        falling=_way(row, "falling", "fall"),
         error="one draw" if row.get("draws") == 1 else measure(number(row, "error")),
         people=count(row.get("people")),
         draws=count(row.get("draws")),
     )
+
+
+def _way(row: Part, share: str, size: str) -> str:
+    """How many scores go one way, and by how much."""
+    people, amount = number(row, share), number(row, size)
+    if people is None or amount is None:
+        # Where nobody's score goes that way there is no amount to speak of.
+        return percent(people)
+    return f"{percent(people)}, by {measure(abs(amount))}"
 
 
 def _word(row: Part, key: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fairgear.report.explained import Explained
 from fairgear.report.figures import Range, ranged
 from fairgear.report.numbers import measure, percent, plain
 from fairgear.report.parts import Part, finite, mapping, number
@@ -76,15 +77,6 @@ _READABLE = ("base_rate", "sens_from_h")
 
 
 @dataclass(frozen=True)
-class GeneratorRow:
-    """One figure and what it means."""
-
-    name: str
-    value: str
-    meaning: str
-
-
-@dataclass(frozen=True)
 class Readability:
     """How well s can be read from H, against what one gets right without reading."""
 
@@ -99,7 +91,7 @@ class GeneratorSection:
     """Everything said about the generator."""
 
     readability: Readability | None
-    rows: tuple[GeneratorRow, ...]
+    rows: tuple[Explained, ...]
 
 
 def generator_section(run: Part) -> GeneratorSection | None:
@@ -109,17 +101,17 @@ def generator_section(run: Part) -> GeneratorSection | None:
         return None
     known = [_row(name, report[name]) for name in _FIELDS if name in report]
     unknown = [
-        GeneratorRow(name.replace("_", " "), plain(value), "")
+        Explained(name.replace("_", " "), plain(value), "")
         for name, value in report.items()
         if name not in _FIELDS and name not in _READABLE
     ]
     return GeneratorSection(_readability(report), (*known, *unknown))
 
 
-def _row(name: str, value: object) -> GeneratorRow:
+def _row(name: str, value: object) -> Explained:
     label, meaning, share = _FIELDS[name]
     known = finite(value)
-    return GeneratorRow(label, percent(known) if share else measure(known), meaning)
+    return Explained(label, percent(known) if share else measure(known), meaning)
 
 
 def _readability(report: Part) -> Readability | None:

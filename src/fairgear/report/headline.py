@@ -1,4 +1,4 @@
-"""The first screen: what was measured, on whom, and what to be careful about."""
+"""The first screen of a run: what was measured, on whom, and what to be careful about."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Headline:
     """What a reader with one minute takes away."""
 
     dataset: str
-    method: str
+    model: str
     people: str
     answers: tuple[str, ...]
     cautions: tuple[str, ...]
@@ -28,11 +28,11 @@ def headline(run: Part) -> Headline:
     config = mapping(run, "config")
     return Headline(
         dataset=str(config.get("dataset") or "unnamed data"),
-        method=str(config.get("method") or "unnamed method"),
+        model=str(config.get("method") or "unnamed method"),
         people="" if people(run) is None else count(people(run)),
         answers=_answers(run),
         cautions=_cautions(run),
-        facts=_facts(run),
+        facts=measured_on(run, counts=(*GRAPH_COUNTS, _TRAINED), settings=_SETTINGS),
         accurate=tuple(card(run, name) for name in ACCURATE),
         alike=tuple(card(run, name) for name in ALIKE),
     )
@@ -117,23 +117,28 @@ def _protocol_cautions(run: Part) -> list[str]:
     return found
 
 
-def _facts(run: Part) -> tuple[tuple[str, str], ...]:
+Names = tuple[tuple[str, str], ...]
+"""Words for people, each with the key that it stands for."""
+
+
+def measured_on(run: Part, *, counts: Names, settings: Names) -> tuple[tuple[str, str], ...]:
+    """Who was evaluated, the graph that they are part of, and the settings that matter most."""
     config = mapping(run, "config")
     graph = mapping(mapping(run, "details"), "graph")
     facts = [("people evaluated", count(people(run)))]
-    facts += [(name, count(graph[key])) for name, key in _COUNTS if key in graph]
+    facts += [(name, count(graph[key])) for name, key in counts if key in graph]
     facts += [(name, percent(number(graph, key))) for name, key in _SHARES if key in graph]
-    facts += [(name, plain(config[key])) for name, key in _SETTINGS if config.get(key) is not None]
+    facts += [(name, plain(config[key])) for name, key in settings if config.get(key) is not None]
     return tuple((name, value) for name, value in facts if value != UNDEFINED)
 
 
-_COUNTS = (
+GRAPH_COUNTS = (
     ("people in the graph", "nodes"),
     ("links", "edges"),
     ("links within a group", "intra_group_edges"),
     ("links between groups", "inter_group_edges"),
     ("features", "features"),
-    ("trained on", "train"),
 )
+_TRAINED = ("trained on", "train")
 _SHARES = (("sensitive attribute is 1", "sensitive_rate"), ("class 1", "positive_rate"))
 _SETTINGS = (("split", "split"), ("seed", "seed"), ("graph seed", "graph_seed"))

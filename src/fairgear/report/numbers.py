@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairgear.report.parts import finite
+from fairgear.report.parts import Part, finite, mapping, number
 
 UNDEFINED = "undefined"
 
@@ -34,6 +34,17 @@ def between(ends: tuple[float, float] | None) -> str:
 def percents_between(ends: tuple[float, float] | None) -> str:
     """An interval of a share."""
     return "interval undefined" if ends is None else f"{percent(ends[0])} to {percent(ends[1])}"
+
+
+def signed(value: float | None) -> str:
+    """A difference, which says which way it goes."""
+    return f"+{measure(value)}" if value is not None and value > 0 else measure(value)
+
+
+def stated_level(part: Part) -> str:
+    """How often the intervals of a run or an audit cover, in hundredths: "95"."""
+    level = number(mapping(part, "config"), "level")
+    return f"{100 * (0.95 if level is None else level):g}"
 
 
 def plain(value: object) -> str:

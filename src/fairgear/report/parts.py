@@ -1,4 +1,4 @@
-"""Parts of a run, read with care: a missing part is empty, a misshapen one is refused."""
+"""Parts of a run or an audit, read with care: missing ones are empty, misshapen ones refused."""
 
 from __future__ import annotations
 
@@ -9,6 +9,23 @@ from typing import Any
 from fairgear.errors import ParameterError
 
 Part = Mapping[str, Any]
+_NEXT = "pass what metrics.json of a run folder holds, or an audit as it was saved"
+
+
+def whole(value: object, what: str) -> None:
+    """Refuse what cannot be a run or an audit at all."""
+    if not isinstance(value, Mapping):
+        raise ParameterError(
+            what,
+            got=type(value).__name__,
+            allowed="an object with named entries",
+            next_step=_NEXT,
+        )
+
+
+def notes(parent: Part) -> list[str]:
+    """The plain sentences that the numbers must be read with."""
+    return [str(note) for note in sequence(mapping(parent, "details"), "notes")]
 
 
 def mapping(parent: Part, key: str) -> Part:
@@ -65,8 +82,8 @@ def interval(value: object) -> tuple[float, float] | None:
 
 def _misshapen(key: str, value: object, allowed: str) -> ParameterError:
     return ParameterError(
-        f"{key} of a run",
+        f"{key} of a run or an audit",
         got=type(value).__name__,
         allowed=allowed,
-        next_step="pass what metrics.json of a run folder holds",
+        next_step=_NEXT,
     )

@@ -1,4 +1,4 @@
-"""The settings of a run, one list for each level of nesting."""
+"""The settings of a run or an audit, one list for each level of nesting."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class SettingGroup:
     rows: tuple[tuple[str, str], ...]
 
 
-def setting_groups(run: Part) -> tuple[SettingGroup, ...]:
-    """The run's own settings first, then those of its parts."""
-    return tuple(_groups("run", "", mapping(run, "config")))
+def setting_groups(part: Part, title: str) -> tuple[SettingGroup, ...]:
+    """Its own settings first, under `title`, then those of its parts."""
+    return tuple(_groups(title, "", mapping(part, "config")))
 
 
 def _groups(title: str, path: str, part: Part) -> list[SettingGroup]:

@@ -1,0 +1,21 @@
+"""Any model in: each kind asked in its own way, all answering alike."""
+
+from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.adapters.command import CommandAdapter
+from fairgear.auditing.adapters.dispatch import adapt
+from fairgear.auditing.adapters.estimator import EstimatorAdapter
+from fairgear.auditing.adapters.folder import FolderAdapter
+from fairgear.auditing.adapters.function import CallableAdapter
+from fairgear.auditing.adapters.module import ModuleAdapter
+from fairgear.auditing.adapters.table import TableAdapter
+
+__all__ = [
+    "Adapter",
+    "CallableAdapter",
+    "CommandAdapter",
+    "EstimatorAdapter",
+    "FolderAdapter",
+    "ModuleAdapter",
+    "TableAdapter",
+    "adapt",
+]

@@ -1,0 +1,163 @@
+"""Models behind a command: a program of any language that reads a graph and writes scores."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from torch import Tensor
+
+from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.exchange.graph_files import check_format, graph_path, write_graph
+from fairgear.auditing.exchange.score_files import read_scores
+from fairgear.auditing.world import World
+from fairgear.errors import ParameterError
+from fairgear.metrics.inputs import Floats
+
+# The ending that the other program's own library expects or adds.
+_SCORES = {"csv": "scores.csv", "parquet": "scores.parquet", "npz": "scores.npy"}
+_LONGEST = 200
+
+
+class CommandAdapter(Adapter):
+    """A program that is run once for every world.
+
+    Args:
+        command: a line such as `Rscript score.R {graph} {scores}`, run without a shell. `{graph}`
+            is where the world's graph is, `{scores}` the file that the program writes; without
+            it, scores are read from standard output, as CSV.
+        name: the command if not given.
+        threshold: 0.5, of probabilities, if not given; with one, scores may be any numbers.
+        format: of the graph: "csv", "parquet" or "npz".
+        time_limit: seconds that one world may take; the program and what it started are ended.
+    """
+
+    kind = "command"
+
+    def __init__(
+        self,
+        command: str,
+        *,
+        name: str | None = None,
+        threshold: float | None = None,
+        format: str = "csv",
+        time_limit: float = 300.0,
+    ) -> None:
+        self.name = name or command
+        self.usual_self = 50
+        self._choose(threshold)
+        self._format = check_format(format)
+        self._words = _words(command)
+        if not time_limit > 0:
+            raise ParameterError(
+                "time_limit", got=time_limit, allowed="more than 0 seconds", next_step="use 300"
+            )
+        self._time_limit = time_limit
+
+    def scores(self, world: World, nodes: Tensor) -> Floats:
+        """What the program wrote for `nodes`."""
+        ids = world.graph.node_id.cpu().numpy()
+        rows = nodes.cpu().numpy()
+        with tempfile.TemporaryDirectory(prefix="fairgear-", ignore_cleanup_errors=True) as place:
+            found = self._run(world, Path(place))
+            values = read_scores(found, ids, rows, what=f"scores of {self._where(world)}")
+        return self._finished(world, values, ids[rows])
+
+    def _run(self, world: World, folder: Path) -> Path:
+        """The file that holds the scores after a run."""
+        graph = graph_path(folder, "graph", self._format)
+        write_graph(world.graph, graph, self._format)
+        scores = folder / _SCORES[self._format]
+        words = [
+            word.replace("{graph}", str(graph)).replace("{scores}", str(scores))
+            for word in self._words
+        ]
+        # Files, not pipes: nobody waits for a reader, however much is written.
+        printed, complaints = folder / "stdout", folder / "stderr"
+        status = self._status(world, words, printed, complaints)
+        if status:
+            ended = f"signal {-status}" if status < 0 else f"exit status {status}"
+            last = _last_line(complaints)
+            raise self._failed(
+                world,
+                f"{ended}: {last}" if last else ended,
+                "a program that ends with exit status 0",
+                "run the command by hand on one graph",
+            )
+        if not any("{scores}" in word for word in self._words):
+            return printed
+        if not scores.exists():
+            raise self._failed(
+                world,
+                "no file where {scores} is",
+                "a program that writes its scores there",
+                "write node_id,score to that path, or leave {scores} out and print them",
+            )
+        return scores
+
+    def _status(self, world: World, words: Sequence[str], printed: Path, complaints: Path) -> int:
+        with printed.open("wb") as output, complaints.open("wb") as errors:
+            try:
+                # In a session of its own, so that all it starts can be ended with it.
+                process = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise self._failed(
+                    world,
+                    f"{words[0]!r}: {(error.strerror or str(error)).lower()}",
+                    "a program that can be run",
+                    "check its name and path, and whether it may be executed",
+                ) from error
+            try:
+                return process.wait(timeout=self._time_limit)
+            except subprocess.TimeoutExpired as error:
+                raise self._failed(
+                    world,
+                    f"no end after {self._time_limit:g} seconds",
+                    f"at most {self._time_limit:g} seconds a world",
+                    "give it a longer time_limit, or make it faster",
+                ) from error
+            finally:
+                # Also on Ctrl-C, which its own session does not hear.
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+    def _failed(self, world: World, got: str, allowed: str, next_step: str) -> ParameterError:
+        return ParameterError(self._where(world), got=got, allowed=allowed, next_step=next_step)
+
+
+def _words(command: str) -> list[str]:
+    """The words of the line, as a shell would split it."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise _unfit(f"{str(error).lower()} in {command!r}") from error
+    if not any("{graph}" in word for word in words):
+        raise _unfit(repr(command))
+    return words
+
+
+def _unfit(got: str) -> ParameterError:
+    return ParameterError(
+        "command",
+        got=got,
+        allowed="a program and its arguments, {graph} among them, and {scores} if it writes a file",
+        next_step="write it such as 'python score.py {graph} {scores}'",
+    )
+
+
+def _last_line(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return last if len(last) <= _LONGEST else f"{last[:_LONGEST]}…"

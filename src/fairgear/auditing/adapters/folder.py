@@ -1,0 +1,94 @@
+"""Folders of scores: worlds that were exported, and scored by somebody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torch import Tensor
+
+from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.exchange.manifest import WorldEntry, read_manifest
+from fairgear.auditing.exchange.score_files import SCORE_ENDINGS, read_scores
+from fairgear.auditing.world import World
+from fairgear.errors import FileError
+from fairgear.graph import SensitiveGraph
+from fairgear.metrics.inputs import Floats
+
+
+class FolderAdapter(Adapter):
+    """Looks scores up in a folder that `export_worlds` wrote and somebody completed.
+
+    Args:
+        folder: with manifest.json, and `scores/NAME.csv` (or .parquet, .npy) for every world.
+        name: the folder's if not given.
+        threshold: 0.5, of probabilities, if not given; with one, scores may be any numbers.
+    """
+
+    kind = "folder of scores"
+    can_repeat = False
+
+    def __init__(
+        self, folder: Path | str, *, name: str | None = None, threshold: float | None = None
+    ) -> None:
+        self._folder = Path(folder)
+        self.name = name or self._folder.resolve().name
+        self._choose(threshold)
+        self.manifest = read_manifest(self._folder)
+        self._entries = {entry.name: entry for entry in self.manifest.worlds}
+        self._ids = self.manifest.ids()
+        self.usual_self = sum(
+            entry.protocol == "strict" and entry.intervention.startswith("self ")
+            for entry in self.manifest.worlds
+        )
+
+    def can_answer(self, world: World) -> bool:
+        """Whether the world was exported."""
+        entry = self._entries.get(world.name)
+        return entry is not None and entry.is_of(world)
+
+    def check(self, graph: SensitiveGraph) -> None:
+        """Refuse another factual graph than the exported one, and a folder with gaps."""
+        if graph.fingerprint("edge_index", "sens", "node_id") != self.manifest.fingerprint:
+            raise FileError(
+                f"scores in {self._folder}",
+                got="scores of another graph than the one to audit",
+                allowed="the same people, groups and edges, in the same order",
+                next_step="audit the graph that was exported, or export this one",
+            )
+        missing = self._missing()
+        if missing:
+            raise self._incomplete(missing)
+
+    def scores(self, world: World, nodes: Tensor) -> Floats:
+        """What was written for `nodes`; the world's graph is not needed, and not made."""
+        if not self.can_answer(world):
+            raise FileError(
+                f"scores in {self._folder}",
+                got=f"no world {world.name!r} in its manifest",
+                allowed="worlds that were exported",
+                next_step="export with the same causal model, draws, seed and people as the audit",
+            )
+        path = self._scores(self._entries[world.name])
+        if path is None:
+            raise self._incomplete(self._missing())
+        rows = nodes.cpu().numpy()
+        values = read_scores(path, self._ids, rows, what=f"scores {path}")
+        return self._finished(world, values, self._ids[rows])
+
+    def _scores(self, entry: WorldEntry) -> Path | None:
+        """The file with the scores of a world, in whichever form it came."""
+        usual = self._folder / entry.scores
+        forms = (usual.with_suffix(ending) for ending in SCORE_ENDINGS)
+        return next((path for path in forms if path.exists()), None)
+
+    def _missing(self) -> list[WorldEntry]:
+        return [entry for entry in self.manifest.worlds if self._scores(entry) is None]
+
+    def _incomplete(self, missing: list[WorldEntry]) -> FileError:
+        return FileError(
+            f"scores in {self._folder}",
+            got=f"{len(missing)} of {len(self.manifest.worlds)} score files missing, "
+            f"the first {missing[0].scores}",
+            allowed="a score file for every world",
+            next_step="score the graphs that are left, as README.txt in the folder says",
+        )

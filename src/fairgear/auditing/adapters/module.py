@@ -1,0 +1,158 @@
+"""Torch modules that are called with features and edges."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.adapters.checks import as_columns, within_unit
+from fairgear.auditing.world import World
+from fairgear.errors import ParameterError
+from fairgear.graph import SensitiveGraph
+from fairgear.metrics.inputs import Floats
+
+Output = Literal["auto", "logits", "probabilities"]
+_CALLABLE = "pass a callable such as lambda graph: module(graph.x, graph.edge_index)[:, 1]"
+# How far from 1 a row of probabilities in half precision may end.
+_SUM_ERROR = 2e-3
+
+
+class ModuleAdapter(Adapter):
+    """A module whose `forward(x, edge_index)` returns (n,), (n, 1) or (n, 2).
+
+    It is called in evaluation mode, without gradients, where its parameters are; the mode of each
+    of its parts is put back afterwards.
+
+    Args:
+        module: the model.
+        name: that of its class if not given.
+        threshold: 0.5 if not given; of probabilities, also where outputs are logits.
+        output: what it returns; "auto" decides by the first world, and keeps to it.
+    """
+
+    kind = "PyTorch module"
+    probabilities = True
+
+    def __init__(
+        self,
+        module: nn.Module,
+        *,
+        name: str | None = None,
+        threshold: float | None = None,
+        output: str = "auto",
+    ) -> None:
+        self.original = self._module = module
+        self.name = name or type(module).__name__
+        self._choose(threshold)
+        if output not in get_args(Output):
+            raise ParameterError(
+                f"output of {self.name!r}",
+                got=repr(output),
+                allowed=", ".join(get_args(Output)),
+                next_step="use 'auto' to have it decided by the outputs",
+            )
+        self._output = output
+        self._check_signature()
+
+    def scores(self, world: World, nodes: Tensor) -> Floats:
+        """The probability of class 1."""
+        graph = world.graph
+        with self._asking(world, f"see that module(x, edge_index) works, or {_CALLABLE}"):
+            found = self._forward(graph)
+        if not isinstance(found, Tensor):
+            raise ParameterError(
+                self._where(world),
+                got=f"a {type(found).__name__}",
+                allowed="one tensor",
+                next_step=_CALLABLE,
+            )
+        ids = graph.node_id.cpu().numpy()
+        table = as_columns(self._where(world), found, len(ids))
+        if self._output == "auto":
+            self._output = self._decide(table)
+        rows = nodes.cpu().numpy()
+        values = _logistic(table[rows]) if self._output == "logits" else table[rows, -1]
+        return self._finished(world, values, ids[rows], next_step="pass output='logits'")
+
+    def _check_signature(self) -> None:
+        try:
+            signature = inspect.signature(self._module.forward)
+        except (TypeError, ValueError):
+            # A compiled forward need not say what it takes; the first call will.
+            return
+        try:
+            signature.bind("x", "edge_index")
+        except TypeError as error:
+            raise ParameterError(
+                f"the model {self.name!r}",
+                got=f"forward{signature.replace(return_annotation=signature.empty)}",
+                allowed="forward(x, edge_index)",
+                next_step=_CALLABLE,
+            ) from error
+
+    def _forward(self, graph: SensitiveGraph) -> object:
+        first = next(self._module.parameters(), next(self._module.buffers(), graph.x))
+        kind = first.dtype if first.is_floating_point() else graph.x.dtype
+        # Copies: a layer that works in place must not reach the graph.
+        x = graph.x.to(first.device, kind, copy=True)
+        edge_index = graph.edge_index.to(first.device, copy=True)
+        with torch.no_grad(), _evaluating(self._module) as forgetful:
+            if forgetful:
+                self._note(
+                    "It has layers that keep the first graph they see (cached=True): "
+                    "here they look at every graph anew."
+                )
+            return self._module(x, edge_index)
+
+    def _decide(self, table: Floats) -> Output:
+        """What the outputs are; rows without a number say nothing about it."""
+        known = table[np.isfinite(table).all(axis=1)]
+        if table.shape[1] == 1:
+            if within_unit(known):
+                self._note("Its one column of outputs lies within 0 to 1: read as probabilities.")
+                return "probabilities"
+            self._note("Its one column of outputs goes beyond 0 to 1 and is read as logits.")
+            return "logits"
+        if within_unit(known) and np.allclose(known.sum(axis=1), 1, rtol=0, atol=_SUM_ERROR):
+            self._note("Its two columns of outputs sum to 1 and are read as probabilities.")
+            return "probabilities"
+        self._note("Its two columns of outputs do not sum to 1 and are read as logits.")
+        return "logits"
+
+
+def _logistic(logits: Floats) -> Floats:
+    """The probability of class 1, of one column or of two."""
+    values = torch.from_numpy(logits)
+    found = values.sigmoid()[:, 0] if logits.shape[1] == 1 else values.softmax(dim=1)[:, 1]
+    result: Floats = found.numpy()
+    return result
+
+
+@contextmanager
+def _evaluating(module: nn.Module) -> Iterator[bool]:
+    """Evaluation mode inside, and no memory of other graphs; says whether there was any."""
+    parts = list(module.modules())
+    modes = [part.training for part in parts]
+    # PyG's name for layers that compute what depends on the edges once, for good.
+    keepers = [part for part in parts if getattr(part, "cached", None) is True]
+    kept = [
+        {key: value for key, value in vars(part).items() if key.startswith("_cached")}
+        for part in keepers
+    ]
+    try:
+        module.eval()
+        for part, memory in zip(keepers, kept, strict=True):
+            vars(part).update(cached=False, **dict.fromkeys(memory))
+        yield bool(keepers)
+    finally:
+        for part, mode in zip(parts, modes, strict=True):
+            part.training = mode
+        for part, memory in zip(keepers, kept, strict=True):
+            vars(part).update(cached=True, **memory)

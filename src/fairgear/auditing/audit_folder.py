@@ -1,0 +1,92 @@
+"""The folder of an audit: what it holds, written whole, and read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairgear.auditing.comparison import Comparison
+from fairgear.auditing.result import Audit
+from fairgear.errors import FileError
+from fairgear.files import (
+    TEMPORARY,
+    remove_leftovers,
+    replacing,
+    unreadable,
+    write_json,
+    write_text,
+)
+from fairgear.report import model_card, write_audit
+
+AGAINST = "against"
+
+
+class AuditFolder:
+    """`audit.json`, `people.parquet`, `audit.html` and `model-card.md`."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.json = self.path / "audit.json"
+        self.people = self.path / "people.parquet"
+        self.page = self.path / "audit.html"
+        self.card = self.path / "model-card.md"
+
+    def claim(self) -> None:
+        """Refuse a folder that holds anything but an earlier audit, before any work is done."""
+        ours = {file.name for file in (self.json, self.people, self.page, self.card)}
+        try:
+            held = {entry.name for entry in self.path.iterdir()}
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise unreadable(self.path, error) from error
+        other = sorted(name for name in held - ours - {AGAINST} if not name.endswith(TEMPORARY))
+        if other:
+            raise FileError(
+                f"output folder {self.path}",
+                got=f"other files in it, such as {other[0]}",
+                allowed="a new or empty folder, or that of an earlier audit",
+                next_step="choose another --out",
+            )
+        remove_leftovers(self.path)
+
+    @property
+    def against(self) -> AuditFolder:
+        """That of the model it is compared with."""
+        return AuditFolder(self.path / AGAINST)
+
+    def write(
+        self,
+        audit: Audit,
+        *,
+        against: Comparison | None = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Write all four; returns what the JSON holds. The JSON comes last: it says that all is."""
+        facts = audit.to_dict() | {
+            "comparison": None if against is None else against.to_dict(),
+            "provenance": dict(provenance or {}),
+        }
+        with replacing(self.people) as temporary:
+            audit.people.to_parquet(temporary, index=False)
+        write_audit(facts, self.page)
+        write_text(self.card, model_card(facts))
+        write_json(self.json, facts)
+        return facts
+
+    def read(self) -> Audit:
+        """The audit that `write` wrote."""
+        try:
+            facts = json.loads(self.json.read_text(encoding="utf-8"))
+            return Audit.from_dict(facts, pd.read_parquet(self.people))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FileError(
+                f"audit folder {self.path}",
+                got="no audit.json and people.parquet of an audit in it",
+                allowed="a folder that fairgear audit wrote",
+                next_step="check the path, or audit again",
+            ) from error

@@ -1,0 +1,275 @@
+"""Comparison: two models asked about the same people, in the same counterfactual worlds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from fairgear.auditing.factual import factual_estimates
+from fairgear.auditing.json_fields import interval_of, number_of, to_fields
+from fairgear.auditing.model import Predictions
+from fairgear.auditing.notes import noting
+from fairgear.auditing.response import COUNTERFACTUAL
+from fairgear.errors import ParameterError
+from fairgear.metrics import (
+    METRICS,
+    UNDEFINED,
+    Estimate,
+    Interval,
+    PairedPredictions,
+    difference_intervals,
+    paired_interval,
+)
+from fairgear.metrics.inputs import Integers
+
+# What both tables must say alike, and what each model says for itself.
+_SHARED = ("node_id", "y", "sens", "community", "around")
+_OWN = ("score", "label")
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """One measure of both models.
+
+    Attributes:
+        metric: by its name in `fairgear.metrics.METRICS`.
+        first: of the first model, NaN where undefined.
+        second: of the second.
+        difference: first − second.
+        interval: of `difference`, over people.
+        better: which model, where the interval leaves out 0; else None.
+    """
+
+    metric: str
+    first: float
+    second: float
+    difference: float
+    interval: Interval
+    better: Literal["first", "second"] | None
+
+    @classmethod
+    def of(cls, metric: str, first: float, second: float, interval: Interval) -> ComparisonRow:
+        """The row of two values and the interval of their difference."""
+        better: Literal["first", "second"] | None = None
+        if interval.defined and 0 not in interval:
+            better = "first" if METRICS[metric].better(first, second) else "second"
+        return cls(metric, first, second, first - second, interval, better)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return to_fields(self) | {"label": METRICS[self.metric].label}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two models side by side, with intervals that know that the people are the same.
+
+    Attributes:
+        first: name of the first model.
+        second: name of the second.
+        people: whom both were asked about.
+        rows: one for each of `fairgear.metrics.METRICS`, in that order.
+        notes: plain sentences to be read with the numbers.
+    """
+
+    first: str
+    second: str
+    people: int
+    rows: tuple[ComparisonRow, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "people": self.people,
+            "rows": [row.to_dict() for row in self.rows],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
+        """From what `to_dict` gives."""
+        try:
+            rows = tuple(
+                ComparisonRow.of(
+                    METRICS[row["metric"]].name,
+                    number_of(row["first"]),
+                    number_of(row["second"]),
+                    interval_of(row["interval"]),
+                )
+                for row in values["rows"]
+            )
+            notes = tuple(str(note) for note in values["notes"])
+            return cls(
+                str(values["first"]), str(values["second"]), int(values["people"]), rows, notes
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ParameterError(
+                "a comparison",
+                got=f"something else ({type(error).__name__}: {error})",
+                allowed="first, second, people, rows and notes, as to_dict writes them",
+                next_step="compare the two models again",
+            ) from error
+
+    def to_frame(self) -> pd.DataFrame:
+        """One line a measure: `metric label first second difference low high better`."""
+        return pd.DataFrame(
+            [
+                {
+                    "metric": row.metric,
+                    "label": METRICS[row.metric].label,
+                    "first": row.first,
+                    "second": row.second,
+                    "difference": row.difference,
+                    "low": row.interval.low,
+                    "high": row.interval.high,
+                    "better": row.better,
+                }
+                for row in self.rows
+            ]
+        )
+
+
+def compare_people(
+    first: pd.DataFrame,
+    second: pd.DataFrame,
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    level: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two models by what each says about every person.
+
+    Args:
+        first: the first model's table of people: `node_id y sens community around score label`,
+            y −1 where unknown, and `flip_…` for each question that was asked, NaN for those to
+            whom it was not put.
+        second: the second model's: the same people in the same order, in the same worlds.
+        names: of the two models.
+        level: of the intervals, each taken by itself.
+        draws: resamples of communities.
+        seed: of the resamples.
+
+    A flip rate is compared among those for whom it was measured with both models, so that it may
+    differ from the rate that either has by itself.
+    """
+    pair = _pair(first, second)
+    notes: list[str] = []
+    one, other = _factual(pair, names, notes, level=level, seed=seed)
+    with noting(notes):
+        intervals = difference_intervals(pair, one, other, draws=draws, level=level, seed=seed)
+    rows = tuple(
+        _flips(key, first, second, pair.clusters, notes, level=level)
+        if key in COUNTERFACTUAL
+        else ComparisonRow.of(key, one[key].value, other[key].value, intervals[key])
+        for key in METRICS
+    )
+    for row in rows:
+        what = f"difference in {METRICS[row.metric].label}"
+        if math.isnan(row.difference):
+            notes.append(f"The {what} is undefined.")
+        elif not row.interval.defined:
+            notes.append(f"The interval of the {what} is undefined.")
+    return Comparison(*names, len(first), rows, tuple(notes))
+
+
+def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
+    """Both tables as arrays; refused where they are not of the same people."""
+    for table in (first, second):
+        missing = [name for name in (*_SHARED, *_OWN) if name not in table]
+        if missing or len(table) == 0:
+            raise ParameterError(
+                "a table of people",
+                got=f"no column {', '.join(missing)}" if missing else "no rows",
+                allowed=f"the columns {', '.join((*_SHARED, *_OWN))}, and a row for each person",
+                next_step="audit both models on the same graph",
+            )
+    for name in _SHARED:
+        one, other = first[name].to_numpy(), second[name].to_numpy()
+        if len(one) != len(other):
+            got = f"{len(one)} and {len(other)} people"
+        elif not (wrong := one != other).any():
+            continue
+        else:
+            got = f"another {name} in {int(wrong.sum())} of {len(one)} rows"
+        raise ParameterError(
+            "two tables of people to compare",
+            got=got,
+            allowed="the same people in the same order, with the same labels and neighbours",
+            next_step="audit both models on the same nodes of the same graph",
+        )
+    scores = [table["score"].to_numpy(dtype=np.float64) for table in (first, second)]
+    labels = [table["label"].to_numpy(dtype=np.int64) for table in (first, second)]
+    return PairedPredictions(
+        y=first["y"].to_numpy(dtype=np.int64),
+        sens=first["sens"].to_numpy(dtype=np.int64),
+        summary=first["around"].to_numpy(dtype=np.float64),
+        clusters=first["community"].to_numpy(dtype=np.int64),
+        scores=(scores[0], scores[1]),
+        labels=(labels[0], labels[1]),
+    )
+
+
+def _factual(
+    pair: PairedPredictions,
+    names: tuple[str, str],
+    notes: list[str],
+    *,
+    level: float,
+    seed: int,
+) -> tuple[Mapping[str, Estimate], Mapping[str, Estimate]]:
+    """Both models' estimates on the graph as it is; notes on one of them begin with its name."""
+    said: tuple[list[str], list[str]] = ([], [])
+    measured = [
+        factual_estimates(
+            pair.y,
+            Predictions(scores, labels),
+            pair.sens,
+            pair.summary,
+            pair.clusters,
+            own,
+            level=level,
+            seed=seed,
+        )
+        for scores, labels, own in zip(pair.scores, pair.labels, said, strict=True)
+    ]
+    notes.extend(note for note in said[0] if note in said[1])
+    for name, own in zip(names, said, strict=True):
+        notes.extend(f"Of {name}: {note}" for note in own if note not in notes)
+    return measured[0], measured[1]
+
+
+def _flips(
+    key: str,
+    first: pd.DataFrame,
+    second: pd.DataFrame,
+    clusters: Integers,
+    notes: list[str],
+    *,
+    level: float,
+) -> ComparisonRow:
+    """A flip rate of both models, among those for whom both were measured."""
+    column = f"flip_{COUNTERFACTUAL[key]}"
+    shares = [
+        table[column].to_numpy(dtype=np.float64) if column in table else np.full(len(table), np.nan)
+        for table in (first, second)
+    ]
+    both = ~np.isnan(shares[0]) & ~np.isnan(shares[1])
+    if not both.any():
+        return ComparisonRow.of(key, math.nan, math.nan, UNDEFINED)
+    if not both.all():
+        notes.append(
+            f"{METRICS[key].label} is compared on {int(both.sum())} of the {len(both)} people: "
+            "those for whom it was measured with both models."
+        )
+    one, other = shares[0][both], shares[1][both]
+    interval = paired_interval(one, other, clusters[both], level=level)
+    return ComparisonRow.of(key, float(one.mean()), float(other.mean()), interval)

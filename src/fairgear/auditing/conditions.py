@@ -1,0 +1,140 @@
+"""Condition: what must not hold of a model for a pipeline to go on, as `delta_cf > 0.05`."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from fairgear.auditing.json_fields import interval_of, number_of
+from fairgear.errors import ParameterError
+from fairgear.metrics import METRICS, Interval
+
+_COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+_ENDS = ("low", "high")
+_FORM = re.compile(r"\s*([^\s<>=.]+)(?:\.([^\s<>=]*))?\s*(>=|<=|>|<)\s*([^\s<>=]+)\s*")
+_ALLOWED = (
+    f"METRIC > NUMBER, METRIC one of {', '.join(METRICS)}, or METRIC.low or METRIC.high for an "
+    f"end of its interval, and one of {', '.join(_COMPARISONS)}"
+)
+
+Measured = Mapping[str, float | None]
+# Intervals as an evaluation or its JSON has them.
+Intervals = Mapping[str, Interval] | Mapping[str, Iterable[float | None]]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of a measure, or of an end of its interval, with a number.
+
+    Attributes:
+        metric: by its name in `fairgear.metrics.METRICS`.
+        end: "low" or "high" for that end of the interval; None for the value.
+        comparison: ">", ">=", "<" or "<=".
+        number: what it is compared with.
+    """
+
+    metric: str
+    end: str | None
+    comparison: str
+    number: float
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Read `METRIC[.low|.high] OP NUMBER`, such as "delta_cf.high > 0.05"."""
+        found = _FORM.fullmatch(text)
+        if found is None:
+            raise _refused(text, "write it as 'delta_cf > 0.05'")
+        metric, end, comparison, digits = found.groups()
+        if metric not in METRICS:
+            near = difflib.get_close_matches(metric, METRICS, n=1)
+            raise _refused(text, f"did you mean {near[0]!r}" if near else "choose a metric")
+        if end is not None and end not in _ENDS:
+            raise _refused(text, f"write {metric}.low or {metric}.high")
+        low, high = METRICS[metric].low, METRICS[metric].high
+        try:
+            number = float(digits)
+        except ValueError:
+            raise _refused(text, f"compare {metric} with a number") from None
+        # One that no value can reach, such as a percentage, would let everything pass.
+        if not low <= number <= high:
+            raise ParameterError(
+                f"condition {text!r}",
+                got=digits,
+                allowed=f"{low:g} to {high:g}, the range of {metric}",
+                next_step="write 5 % as 0.05",
+            )
+        return cls(metric, end, comparison, number)
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.bound}"
+
+    @property
+    def subject(self) -> str:
+        """What is compared: the metric, or an end of its interval."""
+        return self.metric if self.end is None else f"{self.metric}.{self.end}"
+
+    @property
+    def bound(self) -> str:
+        """What it is compared with, as "> 0.05"."""
+        return f"{self.comparison} {self.number:.12g}"
+
+    def value(self, metrics: Measured, intervals: Intervals) -> float:
+        """What is compared with the number; NaN where undefined or absent."""
+        if self.end is None:
+            return number_of(metrics.get(self.metric))
+        low, high = _ends(intervals, self.metric)
+        return low if self.end == "low" else high
+
+    def holds(self, metrics: Measured, intervals: Intervals) -> bool | None:
+        """Whether the comparison is true; None where what it compares is undefined."""
+        value = self.value(metrics, intervals)
+        if math.isnan(value):
+            return None
+        return bool(_COMPARISONS[self.comparison](value, self.number))
+
+
+def failures(conditions: Iterable[Condition], metrics: Measured, intervals: Intervals) -> list[str]:
+    """A plain sentence for each condition that holds; none means that the model may pass.
+
+    An undefined measure fails too: what was not measured was not shown to be all right.
+
+    Args:
+        conditions: what must not hold.
+        metrics: values by name, None or NaN where undefined.
+        intervals: low and high by name.
+    """
+    sentences = []
+    for condition in conditions:
+        held = condition.holds(metrics, intervals)
+        if held is None:
+            sentences.append(
+                f"{condition.subject} is undefined: it cannot be shown not to be {condition.bound}."
+            )
+        elif held:
+            value, ends = condition.value(metrics, intervals), _ends(intervals, condition.metric)
+            between = (
+                f"interval {ends.low:.4g} to {ends.high:.4g}" if ends.defined else "no interval"
+            )
+            sentences.append(
+                f"{condition.subject} is {_shown(value, condition.number)} ({between}), "
+                f"which is {condition.bound}."
+            )
+    return sentences
+
+
+def _ends(intervals: Intervals, metric: str) -> Interval:
+    return interval_of(intervals.get(metric, (None, None)))
+
+
+def _shown(value: float, number: float) -> str:
+    """Four digits, or as many as set it apart from the number that it is compared with."""
+    short = f"{value:.4g}"
+    return short if value == number or float(short) != number else repr(value)
+
+
+def _refused(text: str, next_step: str) -> ParameterError:
+    return ParameterError("a condition", got=repr(text), allowed=_ALLOWED, next_step=next_step)

@@ -1,0 +1,17 @@
+"""Worlds as files, for models that live elsewhere, and the scores that come back."""
+
+from fairgear.auditing.exchange.export import export_worlds
+from fairgear.auditing.exchange.graph_files import GRAPH_FORMATS, GraphFormat, write_graph
+from fairgear.auditing.exchange.manifest import Manifest, WorldEntry, read_manifest
+from fairgear.auditing.exchange.score_files import read_scores
+
+__all__ = [
+    "GRAPH_FORMATS",
+    "GraphFormat",
+    "Manifest",
+    "WorldEntry",
+    "export_worlds",
+    "read_manifest",
+    "read_scores",
+    "write_graph",
+]

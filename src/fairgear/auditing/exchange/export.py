@@ -1,0 +1,215 @@
+"""Exporting worlds: every graph that an audit asks about, in a folder for the other side."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from fairgear.auditing import people
+from fairgear.auditing.exchange.graph_files import (
+    GraphFormat,
+    check_format,
+    graph_files,
+    graph_path,
+    write_graph,
+)
+from fairgear.auditing.exchange.manifest import MANIFEST, Manifest, WorldEntry, read_manifest
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
+from fairgear.errors import FileError, ParameterError
+from fairgear.files import TEMPORARY, remove_leftovers, write_text
+from fairgear.progress import bar, quiet
+
+# Counterfactual worlds may have more edges than the factual one.
+_MARGIN = 1.1
+_README = """\
+{count} graphs of the same {people} people, for a model to score.
+
+1. Each graph under worlds/ has people (node_id, sens, features) and undirected edges.
+   {layout}
+2. Score every graph with the same fixed model: do not train it again in between.
+3. Write one file a graph, with the graph's name, in the folder scores/:
+   scores/{example}.csv, with the first line node_id,score
+   and a line for every node; or .parquet with these two columns; or .npy with one
+   score a node in the order of the rows.
+4. A score is a probability, or any number that is higher where class 1 is likelier.
+   manifest.json lists all graphs and score files. Hand the folder back when all are there.
+"""
+_LAYOUTS = {
+    "csv": "nodes.csv: node_id, sens, features. edges.csv: source, target by node_id, once each.",
+    "parquet": "nodes.parquet: node_id, sens, features. edges.parquet: source, target, once each.",
+    "npz": "NAME.npz: x, edge_index (row numbers, both directions), sens, node_id.",
+}
+
+
+def export_worlds(
+    worlds: Worlds,
+    folder: Path | str,
+    *,
+    nodes: Tensor | None = None,
+    self_people: int = 50,
+    format: str = "csv",
+    about: Mapping[str, Any] | None = None,
+    extra: Sequence[World] = (),
+) -> Manifest:
+    """Write every world of an audit to `folder`; what an earlier call finished stays.
+
+    Args:
+        worlds: of the factual graph; without a causal model only the worlds that need none.
+        folder: new, empty, or begun by the same call before.
+        nodes: the people to audit; the test nodes if not given.
+        self_people: for how many of them the world is written in which they alone are flipped.
+        format: "csv", "parquet" or "npz".
+        about: anything JSON can hold, kept in the manifest.
+        extra: further worlds, such as those of other causal models.
+    """
+    form = check_format(format)
+    if self_people < 0:
+        raise ParameterError(
+            "self_people",
+            got=self_people,
+            allowed="0 or more",
+            next_step="use 50, or 0 to leave these worlds out",
+        )
+    folder = Path(folder)
+    rows = people.select(worlds.graph, nodes)
+    alone = rows[people.sample(worlds.graph, rows, self_people, worlds.seed)]
+    manifest = _manifest(worlds, rows, alone, form, dict(about or {}), extra)
+    _claim(folder, manifest)
+    _write_worlds(_all_worlds(worlds, alone, extra), folder, form, manifest)
+    return manifest
+
+
+def _all_worlds(worlds: Worlds, alone: Tensor, extra: Sequence[World]) -> Iterator[World]:
+    yield worlds.factual
+    yield worlds.edgeless
+    if worlds.causal_model is not None:
+        yield worlds.placebo
+        for by_rate in (worlds.released, worlds.strict):
+            for draws in by_rate.values():
+                yield from draws
+        yield from worlds.random
+        yield from worlds.alone(alone)
+    yield from extra
+
+
+def _manifest(
+    worlds: Worlds,
+    rows: Tensor,
+    alone: Tensor,
+    form: GraphFormat,
+    about: dict[str, Any],
+    extra: Sequence[World],
+) -> Manifest:
+    graph, model = worlds.graph, worlds.causal_model
+    entries = [
+        WorldEntry(
+            name=world.name,
+            protocol=world.protocol,
+            intervention=world.intervention,
+            draw=world.draw,
+            path=graph_path(Path("worlds"), world.name, form).as_posix(),
+            scores=f"scores/{world.name}.csv",
+        )
+        for world in _all_worlds(worlds, alone, extra)
+    ]
+    names = [entry.name for entry in entries]
+    repeated = [name for i, name in enumerate(names) if name in names[:i]]
+    if repeated:
+        raise ParameterError(
+            "worlds to export",
+            got=f"two that are both called {repeated[0]!r}",
+            allowed="names of their own",
+            next_step="leave one of them out",
+        )
+    known = None if model is None else {"name": model.name, "fingerprint": model.fingerprint()}
+    ids = graph.node_id.cpu()
+    return Manifest(
+        graph_format=form,
+        fingerprint=graph.fingerprint("edge_index", "sens", "node_id"),
+        features=graph.fingerprint("x"),
+        causal_model=known,
+        draws=worlds.draws,
+        seed=worlds.seed,
+        released_share=worlds.released_share,
+        node_ids=ids.tolist(),
+        audited=ids[rows].tolist(),
+        about=about,
+        worlds=entries,
+    )
+
+
+def _claim(folder: Path, manifest: Manifest) -> None:
+    """Make the folder ours: new, empty, or begun with the same manifest."""
+    try:
+        held = [entry for entry in folder.iterdir() if not entry.name.endswith(TEMPORARY)]
+    except FileNotFoundError:
+        held = []
+    except OSError as error:
+        raise _taken(folder, str(error.strerror).lower()) from error
+    if folder / MANIFEST in held:
+        before, now = read_manifest(folder).to_dict(), manifest.to_dict()
+        differs = [key for key in now if before[key] != now[key]]
+        if differs:
+            raise _taken(folder, f"worlds with another {' and '.join(differs).replace('_', ' ')}")
+        remove_leftovers(folder)
+    elif held:
+        raise _taken(folder, "other files")
+    else:
+        manifest.write(folder)
+    text = _README.format(
+        count=len(manifest.worlds),
+        people=len(manifest.node_ids),
+        layout=_LAYOUTS[manifest.graph_format],
+        example=manifest.worlds[0].name,
+    )
+    write_text(folder / "README.txt", text)
+
+
+def _write_worlds(
+    worlds: Iterator[World], folder: Path, form: GraphFormat, manifest: Manifest
+) -> None:
+    places = {entry.name: folder / entry.path for entry in manifest.worlds}
+    left = {name for name, path in places.items() if not _is_there(path, form)}
+    with bar("writing worlds", total=len(places), done=len(places) - len(left)) as progress:
+        for world in worlds:
+            if world.name in left:
+                # What makes a world may show a bar too, and there is one line for them.
+                with quiet():
+                    graph = world.graph
+                write_graph(graph, places[world.name], form)
+                left.discard(world.name)
+                progress.advance()
+            if world.protocol == "factual":
+                _check_room(folder, places[world.name], form, len(left))
+
+
+def _is_there(path: Path, form: GraphFormat) -> bool:
+    return all(file.exists() for file in graph_files(path, form))
+
+
+def _check_room(folder: Path, first: Path, form: GraphFormat, count: int) -> None:
+    """Whether so many more worlds will fit, by the size of the first."""
+    size = sum(file.stat().st_size for file in graph_files(first, form))
+    needed = size * count * _MARGIN
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise FileError(
+            f"worlds in {folder}",
+            got=f"{free / 1e9:.3g} GB of free disk",
+            allowed=f"{needed / 1e9:.3g} GB for {count} worlds",
+            next_step="make room, export to another disk, or ask for fewer self_people or draws",
+        )
+
+
+def _taken(folder: Path, got: str) -> FileError:
+    return FileError(
+        f"export folder {folder}",
+        got=got,
+        allowed="a new or empty folder, or one that the same export began",
+        next_step="choose another folder, or remove that one",
+    )

@@ -1,0 +1,107 @@
+"""Graphs in files for other programs: features, sens and edges; no labels and no masks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+from pyarrow import csv, parquet
+
+from fairgear.errors import ParameterError
+from fairgear.files import replacing
+from fairgear.graph import SensitiveGraph
+
+GraphFormat = Literal["csv", "parquet", "npz"]
+GRAPH_FORMATS: tuple[GraphFormat, ...] = get_args(GraphFormat)
+_OWN_COLUMNS = ("node_id", "sens")
+
+
+def check_format(name: str) -> GraphFormat:
+    """`name`, if graphs can be written that way."""
+    for known in GRAPH_FORMATS:
+        if name == known:
+            return known
+    raise ParameterError(
+        "format of graphs",
+        got=repr(name),
+        allowed=", ".join(GRAPH_FORMATS),
+        next_step="use csv where the other program reads tables",
+    )
+
+
+def graph_path(folder: Path, name: str, form: GraphFormat) -> Path:
+    """Where a graph is found: a folder of two tables, or one file."""
+    return folder / (f"{name}.npz" if form == "npz" else name)
+
+
+def graph_files(path: Path, form: GraphFormat) -> tuple[Path, ...]:
+    """The files of a graph at `path`; it is there if all of them are."""
+    return (path,) if form == "npz" else (path / f"edges.{form}", path / f"nodes.{form}")
+
+
+def write_graph(graph: SensitiveGraph, path: Path, form: GraphFormat) -> None:
+    """Write what a model may see of `graph`.
+
+    Args:
+        graph: its numbers survive exactly, as text too.
+        path: for "csv" and "parquet" a folder: `nodes` with node_id, sens and the features by
+            name, `edges` with source and target by node_id, each edge once. For "npz" a file
+            with x, edge_index (row numbers, both directions), sens and node_id.
+        form: "csv", "parquet" or "npz".
+    """
+    if form == "npz":
+        _write_arrays(graph, path)
+        return
+    edges, nodes = graph_files(path, form)
+    for place, table in ((edges, _edge_table(graph)), (nodes, _node_table(graph))):
+        with replacing(place) as temporary:
+            if form == "csv":
+                csv.write_csv(table, temporary, csv.WriteOptions(quoting_style="needed"))
+            else:
+                parquet.write_table(table, temporary)
+
+
+def node_columns(graph: SensitiveGraph) -> list[str]:
+    """The names of the columns of `nodes`, each once."""
+    taken = {*_OWN_COLUMNS, *graph.feature_names}
+    names = list(_OWN_COLUMNS)
+    for name in graph.feature_names:
+        if name in _OWN_COLUMNS:
+            while name in taken:
+                name = f"{name}_feature"
+            taken.add(name)
+        names.append(name)
+    return names
+
+
+def _node_table(graph: SensitiveGraph) -> pa.Table:
+    columns = [graph.node_id.cpu().numpy(), graph.sens.cpu().numpy(), *_features(graph).T]
+    return pa.table([np.ascontiguousarray(column) for column in columns], node_columns(graph))
+
+
+def _edge_table(graph: SensitiveGraph) -> pa.Table:
+    pairs = graph.edge_index.cpu()
+    once = graph.node_id.cpu()[pairs[:, pairs[0] < pairs[1]]].numpy()
+    return pa.table([once[0], once[1]], ["source", "target"])
+
+
+def _write_arrays(graph: SensitiveGraph, path: Path) -> None:
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        # Through a file: given a name, NumPy would add its ending.
+        np.savez(
+            file,
+            x=_features(graph),
+            edge_index=graph.edge_index.cpu().numpy(),
+            sens=graph.sens.cpu().numpy(),
+            node_id=graph.node_id.cpu().numpy(),
+        )
+
+
+def _features(graph: SensitiveGraph) -> NDArray[Any]:
+    # Half precision is written in single, which holds it exactly: not every program reads it.
+    x = graph.x.cpu() if graph.x.dtype == torch.float64 else graph.x.cpu().float()
+    return x.numpy()

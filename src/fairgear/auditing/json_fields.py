@@ -1,0 +1,51 @@
+"""Rows of results to JSON and back: NaN is null, an interval is a pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+
+from fairgear.metrics import Interval, to_json_number
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    Row = TypeVar("Row", bound=DataclassInstance)
+else:
+    Row = TypeVar("Row")
+
+
+def to_fields(row: DataclassInstance) -> dict[str, Any]:
+    """The fields of a dataclass, ready for JSON as far as they are numbers and intervals."""
+    return {item.name: _plain(getattr(row, item.name)) for item in fields(row)}
+
+
+def from_fields(kind: type[Row], data: Mapping[str, Any]) -> Row:
+    """The row that `to_fields` described; a KeyError where a field is missing."""
+    hints = get_type_hints(kind)
+    return kind(**{item.name: _typed(hints[item.name], data[item.name]) for item in fields(kind)})
+
+
+def interval_of(ends: Any) -> Interval:
+    """An interval from `[low, high]`."""
+    low, high = (number_of(end) for end in ends)
+    return Interval(low, high)
+
+
+def number_of(value: Any) -> float:
+    """A number, NaN from null."""
+    return math.nan if value is None else float(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Interval):
+        return value.to_json()
+    return to_json_number(value) if isinstance(value, float) else value
+
+
+def _typed(hint: Any, value: Any) -> Any:
+    if hint is Interval:
+        return interval_of(value)
+    return number_of(value) if hint is float else value

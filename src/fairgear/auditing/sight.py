@@ -1,0 +1,85 @@
+"""Sight: whether a model looks at the sensitive column, looks at the graph, and repeats itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.model import Predictions, predict
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
+from fairgear.errors import FairgearError
+
+# Sums in another order, as a second thread may make them, are no other answer.
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a model was seen to look at; None where it could not be asked.
+
+    Attributes:
+        sens: whether any score changes when only the sensitive attribute is set, for everyone.
+        graph: whether any score changes when every edge is taken away.
+        repeats: whether it gives the same scores when asked twice about the same graph.
+    """
+
+    sens: bool | None
+    graph: bool | None
+    repeats: bool | None
+
+    def sentences(self) -> list[str]:
+        """What a reader of the numbers must know."""
+        said = []
+        if self.sens is False:
+            said.append(
+                "The model does not look at the sensitive column: its scores are the same "
+                "whatever that holds."
+            )
+        if self.graph is False:
+            said.append(
+                "The model does not look at the graph: its scores are the same with every edge "
+                "taken away."
+            )
+        if self.repeats is False:
+            said.append(
+                "The model gives other scores when it is asked twice about the same graph, so "
+                "some flips are its own noise: fix its seed, or switch its dropout off."
+            )
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+def look(model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions) -> Sight:
+    """Ask the model about a few graphs that differ from the factual one in one thing each."""
+    again = _same(model, worlds.factual, rows, factual) if model.can_repeat else None
+    attribute = worlds.attribute_only.worlds
+    blind = [_same(model, attribute[rate][0], rows, factual) for rate in (0.0, 1.0)]
+    edges = _same(model, worlds.edgeless, rows, factual)
+    return Sight(
+        sens=None if None in blind else not all(blind),
+        graph=None if edges is None else not edges,
+        repeats=again,
+    )
+
+
+def _same(model: Adapter, world: World, rows: Tensor, factual: Predictions) -> bool | None:
+    """Whether the scores there are the factual ones; None where nobody can say."""
+    if not model.can_answer(world):
+        return None
+    try:
+        answer = predict(model, world, rows)
+    except FairgearError:
+        if world.protocol == "edgeless":
+            # It cannot do without edges, so it looks at them.
+            return False
+        raise
+    scale = max(1.0, float(np.abs(factual.scores).max()))
+    return bool(np.abs(answer.scores - factual.scores).max() <= ROUNDING * scale)

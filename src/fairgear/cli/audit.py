@@ -1,0 +1,255 @@
+"""`fairgear audit`: any model in, and a page, a table, a JSON and a model card out."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from fairgear.cli.flags import given, options_of
+from fairgear.cli.output import (
+    Json,
+    ends,
+    interval_title,
+    number,
+    print_json,
+    print_metrics,
+    print_table,
+)
+from fairgear.cli.own_data import NO_DATA, DataFlags
+from fairgear.experiments.audit_config import AuditConfig
+
+audit_app = App(
+    name="audit",
+    help="Would a model's decisions have been others, had people been of another group?",
+    help_epilogue=(
+        "Examples: fairgear audit runs/synthetic   ·   fairgear audit mymodels:gcn bail   ·   "
+        'fairgear audit "Rscript score.R {graph} {scores}" people.csv --sensitive sex --label '
+        "approved --edges friends.csv   ·   fairgear audit runs/mine --against mymodels:gcn   ·   "
+        'fairgear audit runs/mine --fail-if "delta_cf > 0.05"   ·   fairgear audit export bail '
+        "--out worlds   ·   fairgear audit score worlds"
+    ),
+    help_format="plaintext",
+)
+
+FailIf = Annotated[list[str] | None, Parameter(name="--fail-if", negative=())]
+_Settings: Any = options_of(AuditConfig, without=["dataset", "data"])
+Settings = Annotated[_Settings, Parameter(name="*", group="The audit")]
+_USUAL = _Settings()
+
+
+class ConditionsMet(Exception):
+    """An audit met a condition of `--fail-if`: exit status 3."""
+
+
+@audit_app.default
+def audit(
+    model: str,
+    dataset: str | None = None,
+    /,
+    *,
+    against: str | None = None,
+    threshold: float | None = None,
+    graph_format: str = "csv",
+    time_limit: float = 300.0,
+    device: str = "auto",
+    fail_if: FailIf = None,
+    out: Path | None = None,
+    json: Json = False,
+    settings: Settings = _USUAL,
+    data: DataFlags = NO_DATA,
+) -> None:
+    """Audit a model on the people of a graph, and on the graph as it would have been.
+
+    Parameters
+    ----------
+    model
+        The folder of a run or of a saved model; MODULE:NAME of a Python object (a function from
+        a graph to scores, a PyTorch module, a scikit-learn estimator); or a command, quoted, that
+        reads a graph at {graph} and writes scores to {scores}, or prints them.
+    dataset
+        A name from `fairgear datasets list`, or your own file as for `fairgear run`.
+        [default: that of the run, or synthetic]
+    against
+        Another model, audited on the same counterfactuals and compared person by person.
+    threshold
+        Label 1 is given to scores above it. [default: the model's own, or 0.5]
+    graph_format
+        What a command reads: csv, parquet or npz.
+    time_limit
+        Seconds that a command may take for one graph.
+    device
+        auto, cpu or cuda, for saved models.
+    fail_if
+        A condition such as "delta_cf > 0.05" or "delta_cf.high > 0.1": exit status 3 where it
+        holds. May be given several times.
+    out
+        The folder to write. [default: audits/DATASET-MODEL]
+    json
+        Print the results as one JSON object and nothing else on stdout.
+    """
+    from fairgear.experiments.audit_config import audit_config, checked_conditions, settings_of_run
+    from fairgear.experiments.run_config import merged
+
+    conditions = checked_conditions(fail_if or [])
+    values = settings_of_run(model) if dataset is None else {"dataset": dataset}
+    config = audit_config(merged(values, _typed(settings, data)))
+
+    from fairgear.auditing import AuditFolder
+    from fairgear.experiments.audit_run import execute_audit
+    from fairgear.experiments.audited import audited_model, saved_model
+
+    def named(text: str) -> Any:
+        return audited_model(
+            text,
+            threshold=threshold,
+            device=device,
+            graph_format=graph_format,
+            time_limit=time_limit,
+        )
+
+    name = _slug(f"{Path(config.dataset).stem}-{model}")
+    folder = AuditFolder(out if out is not None else Path("audits") / name)
+    folder.claim()
+    other = None if against is None else named(against)
+    results = execute_audit(
+        config, named(model), folder, against=other, encoding=saved_model(model)
+    )
+    _finish(results, folder, conditions, json=json)
+
+
+@audit_app.command
+def export(
+    dataset: str = "synthetic",
+    /,
+    *,
+    out: Path,
+    graph_format: str = "csv",
+    json: Json = False,
+    settings: Settings = _USUAL,
+    data: DataFlags = NO_DATA,
+) -> None:
+    """Write every graph that an audit asks about, for a model that lives elsewhere to score.
+
+    Parameters
+    ----------
+    dataset
+        A name from `fairgear datasets list`, or your own file as for `fairgear run`.
+    out
+        The folder to write. Begun before, it is completed.
+    graph_format
+        csv, parquet or npz.
+    json
+        Print one JSON object instead of a sentence.
+    """
+    from fairgear.experiments.audit_config import audit_config
+
+    config = audit_config({"dataset": dataset, **_typed(settings, data)})
+
+    from fairgear.experiments.audit_run import execute_export
+
+    count = execute_export(config, out, graph_format=graph_format)
+    if json:
+        print_json({"out": str(out), "graphs": count})
+        return
+    print(  # noqa: T201
+        f"Wrote {count} graphs to {out}. Score each (see {out}/README.txt), then run: "
+        f"fairgear audit score {out}"
+    )
+
+
+@audit_app.command
+def score(
+    worlds: Path,
+    /,
+    *,
+    name: str | None = None,
+    threshold: float | None = None,
+    fail_if: FailIf = None,
+    out: Path | None = None,
+    json: Json = False,
+) -> None:
+    """Audit scores that were computed elsewhere for exported graphs.
+
+    Parameters
+    ----------
+    worlds
+        The folder that `fairgear audit export` wrote, with a file of scores for every graph.
+    name
+        What the report calls the model. [default: the folder's name]
+    threshold
+        Label 1 is given to scores above it. [default: 0.5]
+    fail_if
+        A condition such as "delta_cf > 0.05": exit status 3 where it holds. May be given several
+        times.
+    out
+        The folder to write. [default: WORLDS/audit]
+    json
+        Print the results as one JSON object and nothing else on stdout.
+    """
+    from fairgear.experiments.audit_config import checked_conditions
+
+    conditions = checked_conditions(fail_if or [])
+
+    from fairgear.auditing import AuditFolder
+    from fairgear.experiments.audit_run import execute_score
+
+    folder = AuditFolder(out if out is not None else worlds / "audit")
+    folder.claim()
+    results = execute_score(worlds, folder, threshold=threshold, name=name)
+    _finish(results, folder, conditions, json=json)
+
+
+def _typed(settings: Any, data: Any) -> dict[str, Any]:
+    columns = given(data)
+    return {**given(settings), **({"data": columns} if columns else {})}
+
+
+def _finish(results: dict[str, Any], folder: Any, conditions: list[str], *, json: bool) -> None:
+    """Show what was found; where a condition holds, say so and end with its exit status."""
+    if json:
+        print_json(results)
+    else:
+        _show(results)
+        print(f"Report: {folder.page}   Model card: {folder.card}")  # noqa: T201
+    failed = folder.read().failures(*conditions) if conditions else []
+    for line in failed:
+        print(f"fairgear: {line}", file=sys.stderr)  # noqa: T201
+    if failed:
+        raise ConditionsMet
+
+
+def _show(results: dict[str, Any]) -> None:
+    config, model = results["config"], results["model"]
+    print_metrics(f"{model['name']} on {config['dataset']}, {config['people']:,} people", results)
+    comparison = results["comparison"]
+    if comparison is not None:
+        which = {"first": "1", "second": "2", None: ""}
+        rows = [
+            (
+                row["label"],
+                *(number(row[key]) for key in ("first", "second", "difference")),
+                ends(row["interval"]),
+                which[row["better"]],
+            )
+            for row in comparison["rows"]
+        ]
+        print_table(
+            f"1: {comparison['first']}, 2: {comparison['second']}",
+            ("metric", "1", "2", "1 − 2", interval_title(config), "better"),
+            rows,
+        )
+    others = results["causal_models"]
+    if others is not None:
+        rows = [
+            (row["model"], number(row["rate"]), ends(row["interval"])) for row in others["rows"]
+        ]
+        print_table("δCF by causal model", ("model", "δCF", interval_title(config)), rows)
+        print(others["verdict"])  # noqa: T201
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-.")[:80]

@@ -1,0 +1,103 @@
+"""The settings of an audit. Imports no torch, so that the command line can read them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairgear.errors import ParameterError
+from fairgear.experiments.data_config import DataConfig
+from fairgear.experiments.run_config import read_yaml
+from fairgear.methods.config import Config, Limits
+
+PARTS = ("test", "val", "train", "all")
+# What a run and an audit of its model have in common.
+_SHARED = ("dataset", "data", "split", "seed", "graph_seed")
+
+
+@dataclass(frozen=True)
+class AuditConfig(Config):
+    """Everything that decides the results of `fairgear audit`, the model aside."""
+
+    dataset: str = "synthetic"
+    """A name from `fairgear datasets list`, or your own file."""
+    data: DataConfig = field(default_factory=DataConfig)
+    """What the columns of one's own data mean."""
+    split: str = "sixty-twenty-twenty"
+    """sixty-twenty-twenty, released, or given, the masks of a .pt file.
+    [default: that of the audited run, else sixty-twenty-twenty]"""
+    nodes: str = "test"
+    """Whom to audit: test, val, train, all, or a file of node ids, one a line.
+    [default: test]"""
+    seed: int = 0
+    """Split, and the draws of the audit. [default: that of the audited run, else 0]"""
+    graph_seed: int = 0
+    """Which synthetic graph. [default: that of the audited run, else 0]"""
+    draws: int = 3
+    """Worlds for each intervention that leaves a choice. [default: 3]"""
+    self_people: int | None = None
+    """How many people are asked about alone, each in a world of their own. [default: everyone
+    for a model of fairgear, 50 for a command and for an export, else 500]"""
+    causal_model: str = "own"
+    """own (the graph's), quantile, fitted, or a file that a causal model's save wrote.
+    [default: own]"""
+    other_causal_models: bool = True
+    """Ask under other causal models too: does the verdict depend on it? [default: yes]"""
+    level: float = 0.95
+    """Of the intervals. [default: 0.95]"""
+
+    def limits(self) -> dict[str, Limits]:
+        """Ranges of the fields."""
+        return {
+            "seed": (0, 2**63 - 1),
+            "graph_seed": (0, 2**63 - 1),
+            "draws": (1, 1000),
+            "self_people": (0, 2**31),
+            "level": (0.5, 0.9999),
+        }
+
+
+def settings_of_run(model: str) -> dict[str, Any]:
+    """What a run's folder says on its data, so that its model is audited on the people it kept."""
+    config = Path(model) / "config.yaml"
+    if not config.is_file():
+        return {}
+    values = read_yaml(config)
+    return {key: values[key] for key in _SHARED if key in values}
+
+
+def checked_conditions(conditions: list[str]) -> list[str]:
+    """Conditions that can be read, or an error before any work is done."""
+    from fairgear.auditing.conditions import Condition
+
+    for text in conditions:
+        Condition.parse(text)
+    return conditions
+
+
+def audit_config(values: Mapping[str, Any]) -> AuditConfig:
+    """Checked settings, with the hash of one's own data; labels are only needed for a split."""
+    from dataclasses import replace
+
+    from fairgear.experiments.own_data import checked_data, is_path
+
+    config = AuditConfig.from_dict(values)
+    labelled = config.nodes != "all" and not Path(config.nodes).suffix
+    data = checked_data(
+        config.dataset, config.data, graph_seed=config.graph_seed, labelled=labelled
+    )
+    if config.nodes not in PARTS and not Path(config.nodes).is_file():
+        raise ParameterError(
+            "--nodes",
+            got=repr(config.nodes),
+            allowed=f"{', '.join(PARTS)}, or a file of node ids, one a line",
+            next_step="choose one of them, or check the path",
+        )
+    config = replace(config, data=data)
+    if "split" in values or not is_path(config.dataset):
+        return config
+    from fairgear.experiments.own_split import usual_split
+
+    return replace(config, split=usual_split(config.dataset, config.split))

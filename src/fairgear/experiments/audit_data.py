@@ -1,0 +1,110 @@
+"""The graph of an audit, its worlds, and whom to audit, as the settings name them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from fairgear.auditing import Worlds
+from fairgear.causal import CausalModel, FittedCausalModel, SimilarityCausalModel
+from fairgear.errors import ParameterError
+from fairgear.experiments.audit_config import PARTS, AuditConfig
+from fairgear.experiments.own_data import is_path, read_own
+from fairgear.experiments.own_split import split_own
+from fairgear.experiments.run_config import RunConfig
+from fairgear.experiments.run_data import RunData, load_data
+from fairgear.files import unreadable
+from fairgear.graph import SensitiveGraph, SimilarityMechanism
+
+
+def load_audit_data(config: AuditConfig, encoding: Path | None = None) -> RunData:
+    """The graph; without a split where nobody asks for a part of one.
+
+    Args:
+        config: the settings.
+        encoding: the folder of a model that was trained on one's own data: read as these were.
+    """
+    if is_path(config.dataset) and (encoding is not None or config.nodes not in PARTS[:3]):
+        graph = read_own(config.dataset, config.data, encoding)
+        if config.nodes not in PARTS[:3]:
+            return RunData(graph)
+        return RunData(split_own(graph, config.split, seed=config.seed))
+    return load_data(
+        RunConfig(
+            dataset=config.dataset,
+            data=config.data,
+            split=config.split,
+            seed=config.seed,
+            graph_seed=config.graph_seed,
+        )
+    )
+
+
+def worlds_of(config: AuditConfig, data: RunData) -> Worlds:
+    """The worlds of an audit."""
+    return Worlds(
+        data.graph,
+        _causal_model(config.causal_model, data.graph),
+        draws=config.draws,
+        seed=config.seed,
+        **data.evaluation,
+    )
+
+
+def _causal_model(name: str, graph: SensitiveGraph) -> CausalModel | None:
+    """By its name, or from a file; None is the graph's own."""
+    if name == "own":
+        return None
+    if name == "fitted":
+        return FittedCausalModel().fit(graph)
+    if name == "quantile":
+        if isinstance(graph.mechanism, SimilarityMechanism):
+            return SimilarityCausalModel("quantile").fit(graph)
+        return FittedCausalModel("quantile").fit(graph)
+    if not Path(name).is_file():
+        raise ParameterError(
+            "--causal-model",
+            got=repr(name),
+            allowed="own, quantile, fitted, or a file that a causal model's save wrote",
+            next_step="choose one of them, or check the path",
+        )
+    return CausalModel.load(name)
+
+
+def people_of(config: AuditConfig, graph: SensitiveGraph) -> Tensor:
+    """Whom to audit."""
+    if config.nodes == "all":
+        return torch.arange(len(graph.x))
+    if config.nodes in PARTS:
+        mask: Tensor = graph[f"{config.nodes}_mask"]
+        return mask
+    return _listed(Path(config.nodes), graph)
+
+
+def _listed(path: Path, graph: SensitiveGraph) -> Tensor:
+    """The rows of the people whose ids, or names, a file lists, one a line."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except UnicodeDecodeError:
+        lines = ["no text"]
+    wanted = [line.strip() for line in lines if line.strip()]
+    if wanted and wanted[0] in ("node_id", "node_name"):
+        wanted = wanted[1:]
+    ids = graph.node_id.tolist()
+    names = graph.get("node_names")
+    known = {str(names[i]) if names is not None else str(i): row for row, i in enumerate(ids)}
+    missing = [one for one in wanted if one not in known]
+    if missing or not wanted:
+        raise ParameterError(
+            f"--nodes {path}",
+            got=f"{len(missing)} ids that are not in the graph, the first {missing[0]!r}"
+            if missing
+            else "no ids",
+            allowed="ids of the graph's people, one a line",
+            next_step="check that the file and the graph belong together",
+        )
+    return torch.tensor(sorted({known[one] for one in wanted}))

@@ -1,0 +1,86 @@
+"""What a command line calls a model: a saved one, Python code, or a command."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+from fairgear.auditing import Adapter, CommandAdapter, adapt
+from fairgear.errors import FairgearError, FileError, ParameterError
+from fairgear.methods import load_model
+
+_CODE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def audited_model(
+    text: str,
+    *,
+    threshold: float | None = None,
+    device: str = "auto",
+    graph_format: str = "csv",
+    time_limit: float = 300.0,
+) -> Adapter:
+    """The model that `text` names.
+
+    Args:
+        text: the folder of a run or of a saved model, MODULE:NAME of a Python object, or a command
+            with {graph} in it.
+        threshold: label 1 is given to scores above it; the model's own, or 0.5, if not given.
+        device: of saved models.
+        graph_format: in which a command reads graphs.
+        time_limit: seconds that a command may take for one graph.
+    """
+    if "{graph}" in text:
+        return CommandAdapter(text, threshold=threshold, format=graph_format, time_limit=time_limit)
+    folder = saved_model(text)
+    if folder is not None:
+        return adapt(load_model(folder, device=device), name=text, threshold=threshold)
+    if _CODE.fullmatch(text):
+        return adapt(_python_object(text), name=text, threshold=threshold)
+    if (Path(text) / "manifest.json").is_file():
+        raise FileError(
+            f"model {text}",
+            got="a folder of exported worlds",
+            allowed="a model",
+            next_step=f"run fairgear audit score {text}",
+        )
+    raise ParameterError(
+        "MODEL",
+        got=repr(text),
+        allowed="the folder of a run or a saved model, MODULE:NAME of a Python object, or a "
+        "command with {graph} in it",
+        next_step="check the path; see fairgear audit --help for examples",
+    )
+
+
+def saved_model(text: str) -> Path | None:
+    """The folder of a saved model, given itself or by its run's; None where there is none."""
+    for folder in (Path(text), Path(text) / "model"):
+        if (folder / "model.json").is_file():
+            return folder
+    return None
+
+
+def _python_object(text: str) -> object:
+    """`module:name`, from the folder that one is in or from anywhere on the path."""
+    module, _, name = text.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: object = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except FairgearError:
+        raise
+    except Exception as error:
+        reason = (str(error).splitlines() or [""])[0]
+        raise ParameterError(
+            f"model {text}",
+            got=f"{type(error).__name__}: {reason}",
+            allowed="MODULE:NAME of an object that can be imported from here",
+            next_step=f"try python -c 'import {module}' in this folder",
+        ) from error
+    return found

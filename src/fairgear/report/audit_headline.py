@@ -1,0 +1,74 @@
+"""The first screen of an audit: which model, what it looks at, and what to be careful about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairgear.report.headline import GRAPH_COUNTS, Headline, headline, measured_on
+from fairgear.report.numbers import plain
+from fairgear.report.parts import Part, mapping
+
+# Whether it looks at the sensitive column, at the graph, and gives the same answers twice.
+_SIGHT = {
+    ("sens", False): "It does not look at the sensitive column: its scores are the same whatever "
+    "that holds.",
+    ("sens", True): "It looks at the sensitive column: scores change when nothing but that does.",
+    ("graph", False): "It does not look at the graph: its scores are the same with every edge "
+    "taken away.",
+    ("graph", True): "It looks at the graph: scores change when every edge is taken away.",
+    ("repeats", True): "Asked twice, it gives the same scores.",
+}
+_UNSTEADY = (
+    "The model answers differently when asked twice about the same people: some of the changes "
+    "below are its own, and would be there had no attribute changed."
+)
+_DEPENDS = "How many answers change depends on the causal model: others find another share."
+_SETTINGS = (
+    ("causal model", "causal_model"),
+    ("draws of each random world", "draws"),
+    ("people whose own attribute is flipped", "self_people"),
+    ("seed", "seed"),
+)
+
+
+@dataclass(frozen=True)
+class AuditHeadline(Headline):
+    """What a reader with one minute takes away, of any model."""
+
+    kind: str
+    sight: tuple[str, ...]
+
+
+def audit_headline(audit: Part) -> AuditHeadline:
+    """The first screen of an audit."""
+    common, model = headline(audit), mapping(audit, "model")
+    threshold = model.get("threshold")
+    about = () if threshold is None else (("answer 1 where the score is above", plain(threshold)),)
+    return AuditHeadline(
+        dataset=common.dataset,
+        model=str(model.get("name") or "unnamed model"),
+        people=common.people,
+        answers=common.answers,
+        cautions=(*_cautions(audit), *common.cautions),
+        # Whom a model was trained on is not known of one that somebody else trained.
+        facts=(*measured_on(audit, counts=GRAPH_COUNTS, settings=_SETTINGS), *about),
+        accurate=common.accurate,
+        alike=common.alike,
+        kind=str(model.get("kind") or ""),
+        sight=_sight(audit),
+    )
+
+
+def _sight(audit: Part) -> tuple[str, ...]:
+    sight = mapping(mapping(audit, "model"), "sight")
+    return tuple(words for (key, seen), words in _SIGHT.items() if sight.get(key) is seen)
+
+
+def _cautions(audit: Part) -> tuple[str, ...]:
+    found = []
+    if mapping(mapping(audit, "model"), "sight").get("repeats") is False:
+        found.append(_UNSTEADY)
+    others = mapping(audit, "causal_models")
+    if others.get("depends") is True:
+        found.append(str(others.get("verdict") or _DEPENDS))
+    return tuple(found)

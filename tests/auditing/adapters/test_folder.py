@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from fairgear import SensitiveGraph
+from fairgear.auditing import people
+from fairgear.auditing.adapters import FolderAdapter, adapt
+from fairgear.auditing.exchange import export_worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
+from fairgear.errors import FairgearError, FileError
+
+NODES = torch.arange(10, 40)
+SOME = torch.tensor([12, 10, 39])
+Score = Callable[[SensitiveGraph], torch.Tensor]
+
+
+def share(graph: SensitiveGraph) -> torch.Tensor:
+    return torch.sigmoid(graph.x.double().sum(dim=1) + graph.sens)
+
+
+def exported(worlds: Worlds, folder: Path, score: Score = share, form: str = "csv") -> None:
+    """A folder as it comes back: each world's graph read and scored by somebody else."""
+    manifest = export_worlds(worlds, folder, nodes=NODES, self_people=3, format="npz")
+    (folder / "scores").mkdir()
+    for entry in manifest.worlds:
+        with np.load(folder / entry.path) as found:
+            fields: dict[str, Any] = {key: torch.from_numpy(found[key]) for key in found}
+        graph = SensitiveGraph(**fields)
+        scores = score(graph).numpy()
+        place = (folder / entry.scores).with_suffix(f".{form}")
+        table = pd.DataFrame({"node_id": graph.node_id.numpy(), "score": scores})[::-1]
+        if form == "npy":
+            np.save(place, scores)
+        elif form == "parquet":
+            table.to_parquet(place)
+        else:
+            table.to_csv(place, index=False)
+
+
+def unmade(world: World) -> World:
+    """The same question, whose graph nobody may ask for."""
+
+    def refuse() -> SensitiveGraph:
+        raise AssertionError("the graph was made")
+
+    return replace(world, make=refuse)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "npy"])
+def test_scores_are_those_of_the_model_itself(worlds: Worlds, tmp_path: Path, form: str) -> None:
+    exported(worlds, tmp_path, form=form)
+    adapter, direct = FolderAdapter(tmp_path), adapt(share)
+    adapter.check(worlds.graph)
+    alone = NODES[people.sample(worlds.graph, NODES, 3, worlds.seed)]
+    asked = [worlds.factual, worlds.edgeless, worlds.placebo, worlds.released[0.5][0]]
+    asked += [worlds.strict[1.0][0], worlds.random[0], *worlds.alone(alone)]
+    for world in asked:
+        assert adapter.can_answer(world)
+        np.testing.assert_array_equal(
+            adapter.scores(unmade(world), SOME), direct.scores(world, SOME)
+        )
+    assert adapter.kind == "folder of scores"
+    assert (adapter.name, adapter.usual_self) == (tmp_path.name, 3)
+    assert not adapter.can_repeat
+    assert adapter.manifest.audited == NODES.tolist()
+
+
+def test_worlds_that_nobody_exported(worlds: Worlds, tmp_path: Path) -> None:
+    exported(worlds, tmp_path)
+    adapter = FolderAdapter(tmp_path)
+    strange = unmade(replace(worlds.factual, protocol="shift"))
+    alike = unmade(replace(worlds.factual, protocol="Factual ", draw=0))
+    assert not adapter.can_answer(strange)
+    assert not adapter.can_answer(alike)
+    with pytest.raises(FileError) as caught:
+        adapter.scores(strange, SOME)
+    assert str(caught.value) == (
+        f"scores in {tmp_path}: got no world 'shift-unchanged-draw-0' in its manifest; allowed: "
+        "worlds that were exported. Next: export with the same causal model, draws, seed and "
+        "people as the audit."
+    )
+
+
+def test_missing_scores(worlds: Worlds, tmp_path: Path) -> None:
+    exported(worlds, tmp_path)
+    adapter = FolderAdapter(tmp_path)
+    count = len(adapter.manifest.worlds)
+    for name in ("strict-rate-1-draw-0", "placebo-unchanged-draw-0"):
+        (tmp_path / "scores" / f"{name}.csv").unlink()
+    # What is there can be asked for; the whole is not complete.
+    adapter.scores(worlds.factual, SOME)
+    for ask in (
+        lambda: adapter.check(worlds.graph),
+        lambda: adapter.scores(worlds.strict[1.0][0], SOME),
+    ):
+        with pytest.raises(FileError) as caught:
+            ask()
+        assert str(caught.value) == (
+            f"scores in {tmp_path}: got 2 of {count} score files missing, the first "
+            "scores/placebo-unchanged-draw-0.csv; allowed: a score file for every world. "
+            "Next: score the graphs that are left, as README.txt in the folder says."
+        )
+
+
+def test_another_graph(worlds: Worlds, tmp_path: Path) -> None:
+    exported(worlds, tmp_path)
+    adapter = FolderAdapter(tmp_path)
+    graph = worlds.graph
+    others = [
+        graph.replace(edge_index=graph.edge_index[:, :0]),
+        graph.permute(torch.arange(60).flip(0)),
+    ]
+    for other in others:
+        with pytest.raises(FileError) as caught:
+            adapter.check(other)
+        assert str(caught.value) == (
+            f"scores in {tmp_path}: got scores of another graph than the one to audit; allowed: "
+            "the same people, groups and edges, in the same order. Next: audit the graph that "
+            "was exported, or export this one."
+        )
+
+
+def test_scores_are_checked_like_all_others(worlds: Worlds, tmp_path: Path) -> None:
+    exported(worlds, tmp_path, lambda graph: graph.x.double().sum(dim=1) * 9)
+    with pytest.raises(FairgearError, match=r"Next: pass threshold=0 for logits\.$"):
+        FolderAdapter(tmp_path).scores(worlds.factual, NODES)
+    adapter = FolderAdapter(tmp_path, name="mine", threshold=0)
+    assert adapter.scores(worlds.factual, NODES).min() < 0
+    path = tmp_path / "scores" / "factual-unchanged-draw-0.csv"
+    path.write_text("node_id,score\n12,0.5\n12,0.5\n")
+    with pytest.raises(FileError) as caught:
+        adapter.scores(worlds.factual, SOME)
+    assert str(caught.value).startswith(f"scores {path}: got 1 repeated nodes, the first 12;")
+    path.write_text("node_id,score\n10,0.5\n12,nan\n39,0.5\n")
+    with pytest.raises(FairgearError) as other:
+        adapter.scores(worlds.factual, SOME)
+    assert str(other.value).startswith(
+        "the model 'mine' in the world 'factual-unchanged-draw-0': got 1 NaN or infinite scores, "
+        "the first of node 12;"
+    )
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"got no manifest\.json of exported worlds in it"):
+        FolderAdapter(tmp_path / "nowhere")

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import LinearSVC
+
+from fairgear import SensitiveGraph
+from fairgear.auditing.adapters import TableAdapter, adapt
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
+from fairgear.errors import NotFittedError, ParameterError
+
+SOME = torch.tensor([5, 2, 40])
+NO_EDGES = "It is given the features alone, never the edges."
+BLIND = "It is given the features without the sensitive column."
+CALLABLE = "pass a callable such as lambda graph: model.predict_proba(features(graph))[:, 1]"
+
+
+def without_sens(graph: SensitiveGraph) -> NDArray[np.float32]:
+    assert graph.sens_column == 0
+    return np.delete(graph.x.numpy(), 0, axis=1)
+
+
+def logistic(x: Any, graph: SensitiveGraph) -> LogisticRegression:
+    return LogisticRegression().fit(x, graph.y.numpy())
+
+
+def test_all_features(graph: SensitiveGraph, other: World) -> None:
+    model = logistic(graph.x.numpy(), graph)
+    adapter = adapt(model)
+    expected = model.predict_proba(other.graph.x.numpy())[SOME.numpy(), 1]
+    np.testing.assert_allclose(adapter.scores(other, SOME), expected, rtol=1e-6)
+    assert adapter.notes == (NO_EDGES,)
+
+
+def test_the_features_without_the_sensitive_one(graph: SensitiveGraph, other: World) -> None:
+    model = logistic(without_sens(graph), graph)
+    adapter = adapt(model)
+    expected = model.predict_proba(without_sens(other.graph))[SOME.numpy(), 1]
+    np.testing.assert_allclose(adapter.scores(other, SOME), expected, rtol=1e-6)
+    adapter.scores(other, SOME)
+    assert adapter.notes == (NO_EDGES, BLIND)
+
+
+def test_columns_go_by_name_where_there_are_names(graph: SensitiveGraph, other: World) -> None:
+    table = pd.DataFrame(graph.x.numpy(), columns=graph.feature_names)
+    wanted = graph.feature_names[:0:-1]
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(
+        table[wanted], graph.y.numpy()
+    )
+    adapter = adapt(model)
+    there = pd.DataFrame(other.graph.x.numpy(), columns=graph.feature_names)[wanted]
+    expected = model.predict_proba(there)[SOME.numpy(), 1]
+    np.testing.assert_allclose(adapter.scores(other, SOME), expected, rtol=1e-6)
+    assert adapter.notes == (NO_EDGES, BLIND)
+
+
+def test_numbers_keep_their_precision(graph: SensitiveGraph, worlds: Worlds) -> None:
+    seen = []
+
+    def watch(x: NDArray[Any]) -> NDArray[Any]:
+        seen.append(x.dtype)
+        return x
+
+    model = make_pipeline(FunctionTransformer(watch), LogisticRegression())
+    model.fit(graph.x.numpy(), graph.y.numpy())
+    seen.clear()
+    adapter = adapt(model)
+    adapter.scores(worlds.factual, SOME)
+    adapter.scores(Worlds(graph.replace(x=graph.x.double())).factual, SOME)
+    assert seen == [np.float32, np.float64]
+
+
+def test_a_decision_function_is_cut_at_zero(graph: SensitiveGraph, worlds: Worlds) -> None:
+    model = LinearSVC().fit(graph.x.numpy(), graph.y.numpy())
+    adapter = adapt(model)
+    everyone = torch.arange(60)
+    answers = adapter.scores(worlds.factual, everyone) > adapter.threshold
+    np.testing.assert_array_equal(answers, model.predict(graph.x.numpy()))
+
+
+def test_classes_may_be_true_and_false(graph: SensitiveGraph, worlds: Worlds) -> None:
+    model = LogisticRegression().fit(graph.x.numpy(), graph.y.numpy() == 1)
+    twin = logistic(graph.x.numpy(), graph)
+    np.testing.assert_array_equal(
+        adapt(model).scores(worlds.factual, SOME), adapt(twin).scores(worlds.factual, SOME)
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "got"),
+    [
+        (["no", "yes"], "'no', 'yes'"),
+        (["0", "1"], "'0', '1'"),
+        ([-1, 1], "-1, 1"),
+        ([0, 1, 2], "0, 1, 2"),
+    ],
+)
+def test_other_classes(graph: SensitiveGraph, labels: list[Any], got: str) -> None:
+    y = np.array(labels)[np.arange(60) % len(labels)]
+    with pytest.raises(ParameterError) as caught:
+        adapt(LogisticRegression().fit(graph.x.numpy(), y))
+    assert str(caught.value) == (
+        f"classes of the model 'LogisticRegression': got {got}; allowed: 0 and 1, or False and "
+        "True. Next: fit it on labels 0 and 1."
+    )
+
+
+def test_a_model_of_another_library_needs_no_base_class(worlds: Worlds) -> None:
+    class Foreign:
+        def fit(self) -> None:
+            self.classes_ = np.array([0, 1])
+
+        def predict_proba(self, x: NDArray[Any]) -> NDArray[Any]:
+            return np.tile([0.25, 0.75], (len(x), 1))
+
+    model = Foreign()
+    with pytest.raises(NotFittedError) as caught:
+        adapt(model)
+    assert str(caught.value) == (
+        "the model 'Foreign': got an estimator without classes_; allowed: a fitted estimator. "
+        "Next: call fit(x, y) first; if it is one over graphs, pass lambda graph: "
+        "model.predict_proba(graph)."
+    )
+    model.fit()
+    adapter = adapt(model)
+    assert isinstance(adapter, TableAdapter)
+    assert adapter.scores(worlds.factual, SOME).tolist() == [0.75] * 3
+
+
+def test_unfitted() -> None:
+    for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
+        with pytest.raises(NotFittedError) as caught:
+            adapt(model, name="mine")
+        assert str(caught.value) == (
+            "the model 'mine': got an estimator that was never fitted; allowed: a fitted "
+            "estimator. Next: call fit(x, y) first."
+        )
+
+
+def test_features_that_the_graph_does_not_have(graph: SensitiveGraph, worlds: Worlds) -> None:
+    width = graph.x.shape[1]
+    table = pd.DataFrame(graph.x.numpy(), columns=[f"c{i}" for i in range(width)])
+    with pytest.raises(ParameterError) as caught:
+        adapt(logistic(table, graph)).scores(worlds.factual, SOME)
+    message = str(caught.value)
+    assert message.startswith(
+        "features of the model 'LogisticRegression': got columns that the graph does not have: "
+        "'c0', 'c1', 'c2', 'c3', 'c4' and "
+    )
+    assert message.endswith(f"Next: fit it on the graph's features, or {CALLABLE}.")
+    for narrow, allowed in (
+        (graph, f"{width}, or {width - 1} without the sensitive column"),
+        (graph.replace(sens_column=None), f"{width}"),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            adapt(logistic(graph.x[:, :3].numpy(), graph)).scores(Worlds(narrow).factual, SOME)
+        assert str(caught.value) == (
+            "features of the model 'LogisticRegression': got one that was fitted on 3; allowed: "
+            f"{allowed}. Next: fit it on graph.x, or {CALLABLE}."
+        )
+
+
+def test_a_regression_has_no_probabilities(graph: SensitiveGraph) -> None:
+    with pytest.raises(ParameterError, match=r"a model to audit: got a LinearRegression;"):
+        adapt(LinearRegression().fit(graph.x.numpy(), graph.y.numpy()))

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from fairgear import SensitiveGraph
+from fairgear.auditing import people
+from fairgear.auditing.exchange import export_worlds, read_manifest
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
+from fairgear.causal import FittedCausalModel
+from fairgear.errors import FileError, ParameterError
+from fairgear.files import TEMPORARY
+from tests.auditing.models import small_graph
+
+NODES = torch.arange(10, 40)
+
+
+@pytest.fixture(scope="module")
+def graph() -> SensitiveGraph:
+    return small_graph(60)
+
+
+@pytest.fixture
+def worlds(graph: SensitiveGraph) -> Worlds:
+    return Worlds(graph, draws=2, seed=3)
+
+
+def test_everything_is_there(worlds: Worlds, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    other = World("fitted model", "rate 0", 0, worlds.graph.sens, lambda: worlds.graph)
+    about = {"dataset": "synthetic", "sizes": (1, 2)}
+    manifest = export_worlds(worlds, folder, nodes=NODES, self_people=4, about=about, extra=[other])
+    assert manifest.to_dict() == read_manifest(folder).to_dict()
+    found = json.loads((folder / "manifest.json").read_text())
+    assert found["format"] == 1
+    assert found["graph_format"] == "csv"
+    assert found["fingerprint"] == worlds.graph.fingerprint("edge_index", "sens", "node_id")
+    causal = worlds.known_model()
+    assert found["causal_model"] == {"name": causal.name, "fingerprint": causal.fingerprint()}
+    assert (found["draws"], found["seed"], found["released_share"]) == (2, 3, None)
+    assert found["audited"] == NODES.tolist()
+    assert found["node_ids"] == list(range(60))
+    assert found["about"] == {"dataset": "synthetic", "sizes": [1, 2]}
+    chosen = NODES[people.sample(worlds.graph, NODES, 4, 3)].tolist()
+    names = [entry["name"] for entry in found["worlds"]]
+    assert names == [
+        "factual-unchanged-draw-0",
+        "edgeless-unchanged-draw-0",
+        "placebo-unchanged-draw-0",
+        *(
+            f"{protocol}-rate-{rate}"
+            for protocol in ("released", "strict")
+            for rate in ("0-draw-0", "0.5-draw-0", "0.5-draw-1", "1-draw-0")
+        ),
+        "strict-random-draw-0",
+        "strict-random-draw-1",
+        *(f"strict-self-{node}-draw-0" for node in chosen),
+        "fitted-model-rate-0-draw-0",
+    ]
+    assert sorted(os.listdir(folder / "worlds")) == sorted(names)
+    entry = found["worlds"][-2]
+    assert entry == {
+        "name": names[-2],
+        "protocol": "strict",
+        "intervention": f"self {chosen[-1]}",
+        "draw": 0,
+        "path": f"worlds/{names[-2]}",
+        "scores": f"scores/{names[-2]}.csv",
+    }
+    # The world of one person: they are flipped, and nobody else is.
+    sens = pd.read_csv(folder / entry["path"] / "nodes.csv")["sens"].to_numpy()
+    assert np.flatnonzero(sens != worlds.graph.sens.numpy()).tolist() == [chosen[-1]]
+    readme = (folder / "README.txt").read_text()
+    assert f"{len(names)} graphs of the same 60 people" in readme
+    assert "scores/factual-unchanged-draw-0.csv, with the first line node_id,score" in readme
+
+
+def test_no_label_and_no_mask_is_written(worlds: Worlds, tmp_path: Path) -> None:
+    export_worlds(worlds, tmp_path, nodes=NODES, self_people=0)
+    columns = ["node_id", "sens", *worlds.graph.feature_names]
+    for path in (tmp_path / "worlds").iterdir():
+        assert sorted(os.listdir(path)) == ["edges.csv", "nodes.csv"]
+        assert pd.read_csv(path / "nodes.csv").columns.tolist() == columns
+
+
+def test_one_file_a_world(worlds: Worlds, tmp_path: Path) -> None:
+    manifest = export_worlds(worlds, tmp_path, nodes=NODES, self_people=1, format="npz")
+    for entry in manifest.worlds:
+        assert entry.path == f"worlds/{entry.name}.npz"
+        with np.load(tmp_path / entry.path) as found:
+            assert found["x"].shape == worlds.graph.x.shape
+    with np.load(tmp_path / "worlds" / "strict-rate-0.5-draw-1.npz") as found:
+        np.testing.assert_array_equal(found["x"], worlds.strict[0.5][1].graph.x.numpy())
+
+
+def test_an_interrupted_export_goes_on(
+    worlds: Worlds, graph: SensitiveGraph, tmp_path: Path
+) -> None:
+    made: list[str] = []
+
+    def counted(worlds: Worlds, stop: int) -> Worlds:
+        """Worlds that note when a graph is made, and are interrupted at one of them."""
+        make = worlds._counterfactual
+
+        def noted(sens: torch.Tensor) -> SensitiveGraph:
+            made.append("")
+            if len(made) == stop:
+                raise KeyboardInterrupt
+            return make(sens)
+
+        worlds._counterfactual = noted  # type: ignore[method-assign]
+        return worlds
+
+    with pytest.raises(KeyboardInterrupt):
+        export_worlds(counted(worlds, 5), tmp_path, nodes=NODES, self_people=3)
+    whole = tmp_path / "worlds" / "factual-unchanged-draw-0" / "nodes.csv"
+    before = whole.stat().st_mtime_ns
+    # A world whose second file was being written when the machine went down.
+    half = tmp_path / "worlds" / "strict-rate-0-draw-0"
+    (half / "nodes.csv").rename(half / f".nodes.x.csv{TEMPORARY}")
+    done = len(made) - 1 - 1
+    made.clear()
+    fresh = Worlds(graph, draws=2, seed=3)
+    manifest = export_worlds(counted(fresh, -1), tmp_path, nodes=NODES, self_people=3)
+    assert len(made) == (4 + 2 + 3) - done
+    assert whole.stat().st_mtime_ns == before
+    assert sorted(os.listdir(half)) == ["edges.csv", "nodes.csv"]
+    for entry in manifest.worlds:
+        assert (tmp_path / entry.path / "nodes.csv").exists()
+    made.clear()
+    export_worlds(counted(fresh, -1), tmp_path, nodes=NODES, self_people=3)
+    assert made == []
+
+
+def test_a_folder_of_something_else(worlds: Worlds, graph: SensitiveGraph, tmp_path: Path) -> None:
+    export_worlds(worlds, tmp_path / "a", nodes=NODES, self_people=0)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "thesis.txt").write_text("mine")
+    fitted = FittedCausalModel().fit(graph)
+    scaled = graph.replace(x=torch.cat([graph.x[:, :1], graph.x[:, 1:] * 2], dim=1))
+    export_worlds(Worlds(graph, fitted), tmp_path / "c", nodes=NODES, self_people=0)
+    for again, folder, self_people, got in (
+        (worlds, tmp_path / "a", 1, "worlds with another worlds"),
+        (Worlds(graph, draws=2, seed=4), tmp_path / "a", 0, "worlds with another seed"),
+        (Worlds(scaled, fitted), tmp_path / "c", 0, "worlds with another features"),
+        (worlds, tmp_path / "b", 0, "other files"),
+        (worlds, tmp_path / "b" / "thesis.txt", 0, "not a directory"),
+    ):
+        with pytest.raises(FileError) as caught:
+            export_worlds(again, folder, nodes=NODES, self_people=self_people)
+        assert str(caught.value) == (
+            f"export folder {folder}: got {got}; allowed: a new or empty folder, or one that the "
+            "same export began. Next: choose another folder, or remove that one."
+        )
+
+
+def test_a_full_disk_is_seen_before(
+    worlds: Worlds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9, 2000))
+    with pytest.raises(FileError) as caught:
+        export_worlds(worlds, tmp_path, nodes=NODES, self_people=0)
+    path = tmp_path / "worlds" / "factual-unchanged-draw-0"
+    assert os.listdir(tmp_path / "worlds") == [path.name]
+    size = sum(file.stat().st_size for file in path.iterdir())
+    assert str(caught.value) == (
+        f"worlds in {tmp_path}: got 2e-06 GB of free disk; allowed: {size * 12 * 1.1 / 1e9:.3g} GB "
+        "for 12 worlds. Next: make room, export to another disk, or ask for fewer self_people or "
+        "draws."
+    )
+    monkeypatch.undo()
+    export_worlds(worlds, tmp_path, nodes=NODES, self_people=0)
+    assert len(os.listdir(tmp_path / "worlds")) == 13
+
+
+def test_a_graph_of_one_group_has_few_worlds(graph: SensitiveGraph, tmp_path: Path) -> None:
+    x = graph.x.clone()
+    x[:, 0] = 1
+    alike = graph.replace(x=x, sens=torch.ones_like(graph.sens), mechanism=None)
+    manifest = export_worlds(Worlds(alike), tmp_path, nodes=NODES)
+    assert manifest.causal_model is None
+    assert [entry.protocol for entry in manifest.worlds] == ["factual", "edgeless"]
+
+
+def test_settings_are_checked(worlds: Worlds, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="format of graphs: got 'xml'"):
+        export_worlds(worlds, tmp_path, nodes=NODES, format="xml")
+    with pytest.raises(ParameterError, match="self_people: got -1; allowed: 0 or more"):
+        export_worlds(worlds, tmp_path, nodes=NODES, self_people=-1)
+    with pytest.raises(ParameterError) as caught:
+        export_worlds(worlds, tmp_path, nodes=NODES, extra=[worlds.placebo])
+    assert str(caught.value) == (
+        "worlds to export: got two that are both called 'placebo-unchanged-draw-0'; allowed: "
+        "names of their own. Next: leave one of them out."
+    )
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
+    message = (
+        f"folder {tmp_path}: got no manifest.json of exported worlds in it; allowed: a folder "
+        "that fairgear exported worlds to. Next: check the path, or export the worlds again."
+    )
+    for content in (None, "{", "[]", '{"format": 2}', '{"format": 1, "worlds": [3]}'):
+        if content is not None:
+            (tmp_path / "manifest.json").write_text(content)
+        with pytest.raises(FileError) as caught:
+            read_manifest(tmp_path)
+        assert str(caught.value) == message

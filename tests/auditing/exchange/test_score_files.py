@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairgear.auditing.exchange import read_scores
+from fairgear.errors import FileError
+
+IDS = np.array([7, -3, 2**62 + 1, 0, 2**53 + 1])
+ROWS = np.array([4, 0, 2])
+ALLOWED = "; allowed: node_id,score for every node, or a .npy file with a score a row. Next: "
+VALUES = np.array([0.1, 1 / 3, 5e-324, 1.0, 0.7000000000000001])
+
+
+def scores(path: Path) -> list[float]:
+    return [float(score) for score in read_scores(path, IDS, ROWS, what="scores")]
+
+
+def test_a_table_in_any_order(tmp_path: Path) -> None:
+    table = pd.DataFrame({"more": "x,y", "score": VALUES, "node_id": IDS}).iloc[[0, 3, 4, 1, 2]]
+    table.to_csv(tmp_path / "a.csv")
+    table.to_parquet(tmp_path / "a.parquet")
+    table.iloc[1:].to_csv(tmp_path / "less.csv", index=False)
+    (tmp_path / "windows.csv").write_bytes(
+        b"\xef\xbb\xbf" + table.to_csv(index=False, lineterminator="\r\n").encode()
+    )
+    for name in ("a.csv", "a.parquet", "windows.csv"):
+        assert scores(tmp_path / name) == VALUES[ROWS].tolist()
+    # Nobody asks about the person who is missing.
+    asked = np.array([4, 2])
+    found = read_scores(tmp_path / "less.csv", IDS, asked, what="scores")
+    assert found.tolist() == VALUES[asked].tolist()
+
+
+def test_an_array_in_the_order_of_the_rows(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", VALUES)
+    np.save(tmp_path / "b.npy", VALUES[:, None].astype(np.float64))
+    # What a file is, it says itself: programs are given names with an ending.
+    (tmp_path / "a.npy").rename(tmp_path / "a.csv")
+    assert scores(tmp_path / "a.csv") == scores(tmp_path / "b.npy") == VALUES[ROWS].tolist()
+
+
+def test_ids_that_passed_through_floats(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("node_id,score\n7.0,1\n-3.00,2\n")
+    assert read_scores(path, IDS, np.array([1, 0]), what="").tolist() == [2, 1]
+
+
+def test_quotes_and_spaces_are_no_matter(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('"","node_id","score"\n"1", 7 ," 0.5"\n\n')
+    assert read_scores(path, IDS, np.array([0]), what="").tolist() == [0.5]
+
+
+FAULTS: dict[str, tuple[bytes, str]] = {
+    "empty": (b"\n", f"got nothing{ALLOWED}write a line a node, after the line node_id,score."),
+    "only a mark": (
+        b"\xef\xbb\xbf\n",
+        f"got nothing{ALLOWED}write a line a node, after the line node_id,score.",
+    ),
+    "one endless word": (
+        b"x" * 200_000,
+        f"got the line '{'x' * 60}…'{ALLOWED}write node_id,score in the first line.",
+    ),
+    "damaged": (b"PAR1 and no more", f"got a damaged Parquet file{ALLOWED}write it again."),
+    "array": (
+        b"\x93NUMPY and no more",
+        f"got a NumPy file without numbers{ALLOWED}save one array of scores.",
+    ),
+    "fraction": (
+        b"node_id,score\n7.5,1\n",
+        f"got '7.5' in the column node_id{ALLOWED}write numbers as node_id.",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults(tmp_path: Path, fault: str) -> None:
+    content, message = FAULTS[fault]
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(FileError) as caught:
+        scores(tmp_path / "a")
+    assert str(caught.value) == f"scores: {message}"
+
+
+def test_wrong_arrays(tmp_path: Path) -> None:
+    for values, got in (
+        (np.zeros(4), "float64 of shape (4,)"),
+        (np.zeros((5, 2)), "float64 of shape (5, 2)"),
+        (np.array(["a"] * 5), "<U1 of shape (5,)"),
+    ):
+        np.save(tmp_path / "a.npy", values)
+        with pytest.raises(FileError) as caught:
+            scores(tmp_path / "a.npy")
+        step = "save 5 scores, one a node, in the order of the graph."
+        assert str(caught.value) == f"scores: got {got}{ALLOWED}{step}"
+
+
+def test_nothing_is_unpickled(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([None] * 5), allow_pickle=True)
+    with pytest.raises(FileError, match="a NumPy file without numbers"):
+        scores(tmp_path / "a.npy")
+
+
+def test_wrong_tables(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    for table, got, step in (
+        (
+            {"id": IDS, "score": VALUES},
+            "the columns 'id, score'",
+            "name the columns node_id and score",
+        ),
+        (
+            {"node_id": [7.5, 0], "score": [0, 1]},
+            "'7.5' in the column node_id",
+            "write numbers as node_id",
+        ),
+        (
+            {"node_id": pd.array([7, None], dtype="Int64"), "score": [0, 1]},
+            "lines without a node_id",
+            "write whose score it is in every line",
+        ),
+    ):
+        pd.DataFrame(table).to_parquet(path)
+        with pytest.raises(FileError) as caught:
+            scores(path)
+        assert str(caught.value) == f"scores: got {got}{ALLOWED}{step}."
+
+
+def test_a_missing_score_is_nan(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    values = pd.array([0.5, None, 0.5, 0.5, 0.5], dtype="Float64")
+    pd.DataFrame({"node_id": IDS, "score": values}).to_parquet(path)
+    found = read_scores(path, IDS, np.arange(5), what="")
+    assert np.flatnonzero(np.isnan(found)).tolist() == [1]
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileError) as caught:
+        scores(tmp_path / "a.csv")
+    assert str(caught.value) == (
+        f"file {tmp_path / 'a.csv'}: got no such file or directory; allowed: a file one may read. "
+        "Next: check the path."
+    )
