@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fairgear.auditing.factual import factual_estimates
-from fairgear.auditing.json_fields import interval_of, number_of, to_fields
+from fairgear.auditing.json_fields import to_fields
 from fairgear.auditing.model import Predictions
 from fairgear.auditing.notes import noting
 from fairgear.auditing.response import COUNTERFACTUAL
@@ -23,6 +23,7 @@ from fairgear.metrics import (
     Interval,
     PairedPredictions,
     difference_intervals,
+    from_json_number,
     paired_interval,
 )
 from fairgear.metrics.inputs import Integers
@@ -100,9 +101,9 @@ class Comparison:
             rows = tuple(
                 ComparisonRow.of(
                     METRICS[row["metric"]].name,
-                    number_of(row["first"]),
-                    number_of(row["second"]),
-                    interval_of(row["interval"]),
+                    from_json_number(row["first"]),
+                    from_json_number(row["second"]),
+                    Interval.from_json(row["interval"]),
                 )
                 for row in values["rows"]
             )

@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fairgear.auditing.json_fields import interval_of, number_of
 from fairgear.errors import ParameterError
-from fairgear.metrics import METRICS, Interval
+from fairgear.metrics import METRICS, Interval, from_json_number
 
 _COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _ENDS = ("low", "high")
@@ -85,7 +84,7 @@ class Condition:
     def value(self, metrics: Measured, intervals: Intervals) -> float:
         """What is compared with the number; NaN where undefined or absent."""
         if self.end is None:
-            return number_of(metrics.get(self.metric))
+            return from_json_number(metrics.get(self.metric))
         low, high = _ends(intervals, self.metric)
         return low if self.end == "low" else high
 
@@ -127,7 +126,7 @@ def failures(conditions: Iterable[Condition], metrics: Measured, intervals: Inte
 
 
 def _ends(intervals: Intervals, metric: str) -> Interval:
-    return interval_of(intervals.get(metric, (None, None)))
+    return Interval.from_json(intervals.get(metric, (None, None)))
 
 
 def _shown(value: float, number: float) -> str:

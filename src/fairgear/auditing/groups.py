@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgear.auditing.json_fields import from_fields, interval_of, to_fields
+from fairgear.auditing.json_fields import from_fields, to_fields
 from fairgear.metrics import UNDEFINED, Interval, rate_interval
 from fairgear.metrics.inputs import Floats, Integers
 
@@ -54,7 +54,7 @@ class GroupSummary:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GroupSummary:
         """What `to_dict` gave."""
-        ends = {key: interval_of(data[f"{key}_interval"]) for key in _SHARES}
+        ends = {key: Interval.from_json(data[f"{key}_interval"]) for key in _SHARES}
         return from_fields(cls, {**data, "intervals": ends})
 
 

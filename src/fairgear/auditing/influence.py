@@ -12,7 +12,7 @@ from torch import Tensor
 from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.model import Predictions, predict
 from fairgear.auditing.people import name_of
-from fairgear.auditing.threads import one_thread
+from fairgear.auditing.threads import threads_for
 from fairgear.auditing.worlds import Worlds
 from fairgear.graph import degrees
 from fairgear.metrics.inputs import Floats, Integers
@@ -64,7 +64,7 @@ def neighbors_that_matter(
             waiting.setdefault(neighbor, []).append(position)
     found: dict[int, list[Neighbor]] = {position: [] for position in asked}
     nodes = torch.tensor(sorted(waiting), dtype=torch.int64)
-    with one_thread(), bar("asking about neighbours", total=len(nodes)) as progress:
+    with threads_for(model.small_steps), bar("asking about neighbours", total=len(nodes)) as progress:
         for node, world in zip(nodes.tolist(), worlds.alone(nodes), strict=True):
             progress.advance()
             if not model.can_answer(world):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-from fairgear.metrics import Interval, to_json_number
+from fairgear.metrics import Interval, from_json_number, to_json_number
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -28,17 +27,6 @@ def from_fields(kind: type[Row], data: Mapping[str, Any]) -> Row:
     return kind(**{item.name: _typed(hints[item.name], data[item.name]) for item in fields(kind)})
 
 
-def interval_of(ends: Any) -> Interval:
-    """An interval from `[low, high]`."""
-    low, high = (number_of(end) for end in ends)
-    return Interval(low, high)
-
-
-def number_of(value: Any) -> float:
-    """A number, NaN from null."""
-    return math.nan if value is None else float(value)
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, Interval):
         return value.to_json()
@@ -47,5 +35,5 @@ def _plain(value: Any) -> Any:
 
 def _typed(hint: Any, value: Any) -> Any:
     if hint is Interval:
-        return interval_of(value)
-    return number_of(value) if hint is float else value
+        return Interval.from_json(value)
+    return from_json_number(value) if hint is float else value

@@ -11,7 +11,7 @@ from torch import Tensor
 from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.model import Predictions, predict
 from fairgear.auditing.response import Response, partial_response
-from fairgear.auditing.threads import one_thread
+from fairgear.auditing.threads import threads_for
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.metrics import between_worlds, flips, over_rates
@@ -126,7 +126,7 @@ def _self(
     """Each person asked about in the world where only their own s is flipped."""
     scores, labels = factual.scores.copy(), factual.labels.copy()
     people = rows[alone]
-    with one_thread():
+    with threads_for(model.small_steps):
         for i, world in enumerate(worlds.alone(people)):
             position = int(alone[i])
             answer = predict(model, world, people[i : i + 1])

@@ -14,13 +14,13 @@ from fairgear.auditing.comparison import Comparison, compare_people
 from fairgear.auditing.conditions import Condition, failures
 from fairgear.auditing.evaluation import Evaluation
 from fairgear.auditing.groups import GroupSummary
-from fairgear.auditing.json_fields import from_fields, interval_of, number_of
+from fairgear.auditing.json_fields import from_fields
 from fairgear.auditing.response import FlipRow
 from fairgear.auditing.sensitivity import Sensitivity
 from fairgear.auditing.sight import Sight
 from fairgear.errors import ParameterError
 from fairgear.files import write_json, write_text
-from fairgear.metrics import Interval
+from fairgear.metrics import Interval, from_json_number
 from fairgear.report import model_card, write_audit
 
 
@@ -136,8 +136,10 @@ class Audit:
             sight=sight,
             config=dict(data["config"]),
             evaluation=Evaluation(
-                metrics={key: number_of(value) for key, value in data["metrics"].items()},
-                intervals={key: interval_of(ends) for key, ends in data["intervals"].items()},
+                metrics={key: from_json_number(value) for key, value in data["metrics"].items()},
+                intervals={
+                    key: Interval.from_json(ends) for key, ends in data["intervals"].items()
+                },
                 flips=tuple(from_fields(FlipRow, row) for row in details["flips"]),
                 groups=tuple(GroupSummary.from_dict(row) for row in details["groups"]),
                 people=people,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
@@ -21,3 +21,8 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def threads_for(small_steps: bool) -> AbstractContextManager[None]:
+    """One thread where every answer is a small step, as many as there are where it is not."""
+    return one_thread() if small_steps else nullcontext()

@@ -2,6 +2,7 @@
 
 from fairgear.egos.batches import EgoBatch
 from fairgear.egos.index import EgoIndex
+from fairgear.egos.memory import remembered
 from fairgear.egos.pagerank import Egos, PageRank, find_egos, top_k_pagerank
 from fairgear.egos.structure import Structure
 
@@ -12,5 +13,6 @@ __all__ = [
     "PageRank",
     "Structure",
     "find_egos",
+    "remembered",
     "top_k_pagerank",
 ]

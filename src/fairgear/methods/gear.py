@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fairgear.causal import CausalModel, for_graph
 from fairgear.causal.noise import node_uniform
-from fairgear.egos import EgoIndex
+from fairgear.egos import EgoIndex, remembered
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.augmentation import VaeTask
@@ -36,6 +36,8 @@ from fairgear.version import installed_version
 
 # Egos a forward pass when scoring: bounds memory whatever the size of the graph.
 _CHUNK = 1024
+# Fewer people than this are looked up anew each time.
+_FEW = 32
 
 
 class Gear(Method):
@@ -60,7 +62,6 @@ class Gear(Method):
         self.regime_: Regime | None = None
         self.causal_model_: str | None = None
         self.erases_means_ = False
-        self._index: EgoIndex | None = None
 
     @classmethod
     def paper(cls, *, seed: int = 0, device: str = "auto", **changes: Any) -> Self:
@@ -233,13 +234,12 @@ class Gear(Method):
         return self._generator
 
     def ego_index(self, graph: SensitiveGraph, nodes: Tensor | None = None) -> EgoIndex:
-        """The ego index; that of the last whole graph is kept, since worlds often share edges."""
+        """The ego index; shared with all models, since they ask about the same worlds."""
         k, alpha = self._fitted_config.k, self._fitted_config.alpha
-        if nodes is not None:
+        if nodes is not None and len(nodes) < _FEW:
+            # A world of one person: nobody asks about it again.
             return EgoIndex.build(graph, k, alpha, nodes=nodes)
-        if self._index is None or self._index.key != EgoIndex.key_of(graph, k=k, alpha=alpha):
-            self._index = EgoIndex.build(graph, k, alpha)
-        return self._index
+        return remembered(graph, k, alpha, nodes)
 
     def _build(
         self, width: int, sens_column: int | None, config: GearConfig, regime: Regime

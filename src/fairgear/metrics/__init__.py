@@ -20,6 +20,7 @@ from fairgear.metrics.intervals import (
     Interval,
     cluster_bootstrap,
     draws_error,
+    from_json_number,
     to_json_number,
 )
 from fairgear.metrics.paired import paired_interval
@@ -52,6 +53,7 @@ __all__ = [
     "flip_estimate",
     "flip_rate",
     "flips",
+    "from_json_number",
     "group_table",
     "over_rates",
     "paired_interval",

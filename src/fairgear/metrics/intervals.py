@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +62,12 @@ class Interval:
         """`[low, high]`, null where undefined."""
         return [to_json_number(end) for end in self]
 
+    @classmethod
+    def from_json(cls, ends: Iterable[float | None]) -> Interval:
+        """From what `to_json` gives."""
+        low, high = (from_json_number(end) for end in ends)
+        return cls(low, high)
+
 
 UNDEFINED = Interval(math.nan, math.nan)
 
@@ -72,6 +78,11 @@ Statistic = Callable[[Floats], Floats]
 def to_json_number(value: float) -> float | None:
     """A number that JSON can hold: None, which becomes null, for NaN and infinities."""
     return float(value) if math.isfinite(value) else None
+
+
+def from_json_number(value: float | None) -> float:
+    """A number as JSON holds it: NaN for null."""
+    return math.nan if value is None else float(value)
 
 
 def cluster_bootstrap(

@@ -30,6 +30,7 @@ class Adapter(ABC):
         usual_self: how many people *self* is measured on unless somebody says; None is everyone.
         notes: plain sentences on how the model was read.
         probabilities: whether the scores are probabilities whatever the threshold is.
+        small_steps: whether it answers for one person without looking at the whole graph.
         can_repeat: whether asking twice runs the model twice, rather than reading the same file.
     """
 
@@ -40,6 +41,7 @@ class Adapter(ABC):
     threshold: float = 0.5
     original: object = None
     usual_self: int | None = 500
+    small_steps: bool = False
     notes: tuple[str, ...] = ()
     # A threshold that somebody chose says what the numbers mean, whatever their range.
     _any_numbers: bool = False

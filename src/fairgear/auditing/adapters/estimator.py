@@ -41,6 +41,7 @@ class EstimatorAdapter(Adapter):
         self.name = name or (model.name if isinstance(model, Method) else type(model).__name__)
         # A method keeps the egos of the last edges: another person costs it little.
         self.usual_self = None if ours else 500
+        self.small_steps = ours
         self._copies = not ours
         learned = getattr(model, "threshold_", None)
         if learned is None and (ours or threshold is None):
