@@ -14,8 +14,10 @@ from fairgear.compiled import compiled
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Columns of a tile: a row's sums over one tile stay in the first cache.
+# Rows of a tile: the sums over one stay in the first cache.
 _TILE = 1024
+# Rows compared with a tile before the next is read.
+_GROUP = 4
 
 
 @compiled
@@ -27,17 +29,10 @@ def squared_distances(columns: Floats, row: int, out: Floats) -> None:
         row: the row.
         out: (n,), overwritten.
     """
-    width, n = columns.shape
+    n = columns.shape[1]
     for left in range(0, n, _TILE):
         right = min(left + _TILE, n)
-        sums = out[left:right]
-        sums[:] = 0.0
-        for k in range(width):
-            here = columns[k, row]
-            values = columns[k, left:right]
-            for j in range(right - left):
-                difference = values[j] - here
-                sums[j] += difference * difference
+        _tile(columns, row, left, right, out)
     out[row] = np.inf
 
 
@@ -56,24 +51,25 @@ def rows_above(
     Stops early, with more than `limit` pairs, where the threshold joins too many.
     """
     n = columns.shape[1]
-    distances = np.empty(n)
+    group = np.empty((_GROUP, n))
+    near = np.empty(n, dtype=np.int64)
     first = np.empty(1024, dtype=np.int64)
     second = np.empty(1024, dtype=np.int64)
     count = 0
     for i in range(start, stop):
-        squared_distances(columns, i, distances)
-        best, where = np.inf, -1
-        for j in range(n):
-            if distances[j] < best:
-                best, where = distances[j], j
-        closest[i], nearest[i] = best, where
+        place = (i - start) % _GROUP
+        if place == 0:
+            _group(columns, i, min(i + _GROUP, stop), group)
+        distances = group[place]
+        where = _lowest(distances)
         if where < 0:
             continue
-        needed = threshold * (1.0 / (1.0 + np.sqrt(best)))
+        closest[i], nearest[i] = distances[where], where
+        needed = threshold * (1.0 / (1.0 + np.sqrt(closest[i])))
         # A hair above the distance at which the rule turns: spares the other pairs the root.
-        reach = reach_of(needed)
-        for j in range(n):
-            if distances[j] <= reach and 1.0 / (1.0 + np.sqrt(distances[j])) > needed:
+        for at in range(_within(distances, reach_of(needed), near)):
+            j = near[at]
+            if 1.0 / (1.0 + np.sqrt(distances[j])) > needed:
                 if count == len(first):
                     first = np.concatenate((first, np.empty_like(first)))
                     second = np.concatenate((second, np.empty_like(second)))
@@ -95,22 +91,96 @@ def rows_joined(
     n = columns.shape[1]
     distances = np.empty(n)
     needed = threshold * (1.0 / (1.0 + np.sqrt(closest)))
+    reach = np.empty(n)
+    for j in range(n):
+        reach[j] = reach_of(needed[j])
+    near = np.empty(n, dtype=np.int64)
     first = np.empty(1024, dtype=np.int64)
     second = np.empty(1024, dtype=np.int64)
     count = 0
     for i in rows:
         squared_distances(columns, i, distances)
+        found = 0
         for j in range(n):
-            least = min(needed[i], needed[j])
-            if distances[j] <= reach_of(least) and 1.0 / (1.0 + np.sqrt(distances[j])) > least:
-                if changed[j] and j < i:
-                    continue
+            near[found] = j
+            found += distances[j] <= max(reach[i], reach[j])
+        for at in range(found):
+            j = near[at]
+            if changed[j] and j < i:
+                continue
+            if 1.0 / (1.0 + np.sqrt(distances[j])) > min(needed[i], needed[j]):
                 if count == len(first):
                     first = np.concatenate((first, np.empty_like(first)))
                     second = np.concatenate((second, np.empty_like(second)))
                 first[count], second[count] = i, j
                 count += 1
     return first[:count].copy(), second[:count].copy()
+
+
+@compiled
+def _group(columns: Floats, start: int, stop: int, out: Floats) -> None:
+    """out[i − start, j] = squared distance of i in [start, stop) and j, tile by tile."""
+    n = columns.shape[1]
+    for left in range(0, n, _TILE):
+        right = min(left + _TILE, n)
+        for i in range(start, stop):
+            _tile(columns, i, left, right, out[i - start])
+    for i in range(start, stop):
+        out[i - start, i] = np.inf
+
+
+@compiled
+def _tile(columns: Floats, row: int, left: int, right: int, out: Floats) -> None:
+    """out[left:right] = squared distances of `row` to these rows.
+
+    Four columns at a time, added in their order: the sum is loaded and stored a fourth as often.
+    """
+    width = columns.shape[0]
+    sums = out[left:right]
+    sums[:] = 0.0
+    whole = width - width % 4
+    for k in range(0, whole, 4):
+        a, b, c, d = columns[k, row], columns[k + 1, row], columns[k + 2, row], columns[k + 3, row]
+        va, vb = columns[k, left:right], columns[k + 1, left:right]
+        vc, vd = columns[k + 2, left:right], columns[k + 3, left:right]
+        for j in range(right - left):
+            p, q, r, s = va[j] - a, vb[j] - b, vc[j] - c, vd[j] - d
+            sums[j] = (((sums[j] + p * p) + q * q) + r * r) + s * s
+    for k in range(whole, width):
+        here, values = columns[k, row], columns[k, left:right]
+        for j in range(right - left):
+            difference = values[j] - here
+            sums[j] += difference * difference
+
+
+@compiled
+def _lowest(distances: Floats) -> int:
+    """The first place of the least of some numbers that are not negative; −1 if all are infinite.
+
+    As bits, such numbers have the same order, and the least of integers is found eight at a time.
+    """
+    bits = distances.view(np.int64)
+    least = bits[0]
+    for j in range(len(bits)):
+        least = min(least, bits[j])
+    for j in range(len(bits)):
+        if bits[j] == least:
+            return j if distances[j] < np.inf else -1
+    return -1
+
+
+@compiled
+def _within(distances: Floats, reach: float, near: Integers) -> int:
+    """Fills `near` with the places of distances up to `reach`; returns how many.
+
+    Apart from what is done with them: in one loop with the root and the division, the compiler
+    works these out for every pair.
+    """
+    found = 0
+    for j in range(len(distances)):
+        near[found] = j
+        found += distances[j] <= reach
+    return found
 
 
 @compiled
