@@ -108,3 +108,17 @@ class NeedsEdges(FakeModel):
 
     def score(self, graph: SensitiveGraph) -> Tensor:
         return torch.full((len(graph.x),), 0.7) * (graph.edge_index.max() > 0)
+
+
+class LastDigit(Features):
+    """Ends in another last digit of single precision whenever it is asked.
+
+    Estimators do when they are asked about one person instead of about many.
+    """
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def score(self, graph: SensitiveGraph) -> Tensor:
+        self.asked += 1
+        return super().score(graph) * (1 - 6e-8 * (self.asked % 2))

@@ -80,13 +80,27 @@ class AuditFolder:
 
     def read(self) -> Audit:
         """The audit that `write` wrote."""
+        facts = self.facts()
         try:
-            facts = json.loads(self.json.read_text(encoding="utf-8"))
             return Audit.from_dict(facts, pd.read_parquet(self.people))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise FileError(
-                f"audit folder {self.path}",
-                got="no audit.json and people.parquet of an audit in it",
-                allowed="a folder that fairgear audit wrote",
-                next_step="check the path, or audit again",
-            ) from error
+            raise self._damaged() from error
+
+    def facts(self) -> dict[str, Any]:
+        """What the JSON holds."""
+        try:
+            facts = json.loads(self.json.read_text(encoding="utf-8"))
+            fine = isinstance(facts, dict) and facts.get("kind") == "audit"
+        except (OSError, ValueError) as error:
+            raise self._damaged() from error
+        if not fine:
+            raise self._damaged()
+        return dict(facts)
+
+    def _damaged(self) -> FileError:
+        return FileError(
+            f"audit folder {self.path}",
+            got="no audit.json and people.parquet of an audit in it",
+            allowed="a folder that fairgear audit wrote",
+            next_step="check the path, or audit again",
+        )

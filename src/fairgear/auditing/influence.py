@@ -64,7 +64,10 @@ def neighbors_that_matter(
             waiting.setdefault(neighbor, []).append(position)
     found: dict[int, list[Neighbor]] = {position: [] for position in asked}
     nodes = torch.tensor(sorted(waiting), dtype=torch.int64)
-    with threads_for(model.small_steps), bar("asking about neighbours", total=len(nodes)) as progress:
+    with (
+        threads_for(model.small_steps),
+        bar("asking about neighbours", total=len(nodes)) as progress,
+    ):
         for node, world in zip(nodes.tolist(), worlds.alone(nodes), strict=True):
             progress.advance()
             if not model.can_answer(world):

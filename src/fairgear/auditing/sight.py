@@ -13,6 +13,7 @@ from fairgear.auditing.model import Predictions, predict
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FairgearError
+from fairgear.progress import bar
 
 # Sums in another order, as a second thread may make them, are no other answer.
 ROUNDING = 1e-6
@@ -59,10 +60,17 @@ class Sight:
 
 def look(model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions) -> Sight:
     """Ask the model about a few graphs that differ from the factual one in one thing each."""
-    again = _same(model, worlds.factual, rows, factual) if model.can_repeat else None
     attribute = worlds.attribute_only.worlds
-    blind = [_same(model, attribute[rate][0], rows, factual) for rate in (0.0, 1.0)]
-    edges = _same(model, worlds.edgeless, rows, factual)
+    with bar("seeing what it looks at", total=4) as progress:
+
+        def same(world: World) -> bool | None:
+            found = _same(model, world, rows, factual)
+            progress.advance()
+            return found
+
+        again = same(worlds.factual) if model.can_repeat else None
+        blind = [same(attribute[rate][0]) for rate in (0.0, 1.0)]
+        edges = same(worlds.edgeless)
     return Sight(
         sens=None if None in blind else not all(blind),
         graph=None if edges is None else not edges,

@@ -12,7 +12,7 @@ from fairgear.cli.own_data import NO_DATA, DataFlags
 
 report_app = App(
     name="report",
-    help="Write the web page of a run again.",
+    help="Write the web page of a run or an audit again.",
     help_epilogue="Example: fairgear report runs/synthetic --out page.html",
     help_format="plaintext",
 )
@@ -26,23 +26,28 @@ embed_app = App(
 
 @report_app.default
 def report(run: Path, /, *, out: Path | None = None, json: Json = False) -> None:
-    """Write the page of a finished run.
+    """Write the page of a finished run or audit.
 
     Parameters
     ----------
     run
-        The folder of a run.
+        The folder of a run or of an audit.
     out
-        The page to write. [default: RUN/report.html]
+        The page to write. [default: RUN/report.html, of an audit AUDIT/audit.html]
     json
         Print one JSON object instead of a sentence.
     """
+    from fairgear.auditing import AuditFolder
     from fairgear.experiments.run_folder import RunFolder, read_results
-    from fairgear.report import write_page
+    from fairgear.report import write_audit, write_page
 
-    folder = RunFolder(run)
-    page = folder.report if out is None else out
-    write_page(read_results(folder.metrics), page)
+    audit, folder = AuditFolder(run), RunFolder(run)
+    if audit.json.exists():
+        page = audit.page if out is None else out
+        write_audit(audit.facts(), page)
+    else:
+        page = folder.report if out is None else out
+        write_page(read_results(folder.metrics), page)
     if json:
         print_json({"report": str(page)})
     else:

@@ -1,0 +1,172 @@
+"""docs/auditing.md: its code and commands run, and its tables and counts are those of the code."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from fairgear import SensitiveGraph
+from fairgear.auditing import AuditFolder, Condition, Worlds, audit_in
+from fairgear.cli.app import main
+from fairgear.metrics import METRICS
+from tests.docs.pages import ROOT, Block, alike, run_blocks
+
+PAGE = ROOT / "docs" / "auditing.md"
+README = ROOT / "README.md"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("auditing")
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, Any]:
+    return {}
+
+
+@pytest.fixture(scope="module")
+def blocks(folder: Path, names: dict[str, Any]) -> list[Block]:
+    return run_blocks(PAGE, folder, names)
+
+
+def section(title: str) -> str:
+    """The text below a heading, up to the next one of any depth."""
+    page = PAGE.read_text(encoding="utf-8")
+    to_the_next = rf"^##+ {title}\n(.*?)(?=^## |^### |\Z)"
+    (found,) = re.findall(to_the_next, page, flags=re.DOTALL | re.MULTILINE)
+    return str(found)
+
+
+def first_cells(text: str) -> list[str]:
+    """The words in code marks in the first column of the tables of a text."""
+    cells = re.findall(r"^\| (.*?) \|", text, flags=re.MULTILINE)
+    return [word for cell in cells for word in re.findall(r"`(.+?)`", cell)]
+
+
+def test_every_block_prints_what_stands_below_it(blocks: list[Block]) -> None:
+    assert [block.kind for block in blocks].count("console") == 3
+    for block in blocks:
+        assert alike(block.shown, block.printed), block.printed
+
+
+def test_all_six_kinds_were_asked(blocks: list[Block], names: dict[str, Any]) -> None:
+    of = ("gear", "gcn", "logistic", "income", "command", "folder")
+    kinds = {names[f"of_{name}"].model["kind"] for name in of}
+    assert len(kinds) == 6
+    # The folder holds the scores that the command gave.
+    by_command, by_folder = names["of_command"].people, names["of_folder"].people
+    assert by_command["score"].equals(by_folder["score"])
+
+
+def test_the_other_causal_models_are_those_of_the_table(
+    blocks: list[Block], names: dict[str, Any]
+) -> None:
+    told = first_cells(section("Other causal models"))
+    told.remove("shift")
+    assert [row.model for row in names["full"].causal_models.rows] == told
+
+
+def test_the_files_and_fields_are_those_of_the_page(blocks: list[Block], folder: Path) -> None:
+    text = section("What comes out")
+    compared = folder / "compared"
+    told = {name for name in first_cells(text) if "." in name and "_" not in name}
+    assert {path.name for path in compared.iterdir()} == told | {"against"}
+    assert AuditFolder(compared).read().model["name"] == "mymodels:by_income"
+    facts = json.loads((compared / "audit.json").read_text(encoding="utf-8"))
+    for field in (*facts, *facts["details"]):
+        assert f"`{field}`" in text
+    for field in (*facts["model"], *facts["config"]):
+        assert field in text
+
+
+def test_every_column_of_the_people_is_explained(
+    blocks: list[Block], names: dict[str, Any]
+) -> None:
+    told = first_cells(section("What comes out"))
+    for column in names["of_gear"].people.columns:
+        pattern = re.sub(r"^(score|flip)_.*", r"\1_PROTOCOL_INTERVENTION", column)
+        assert pattern in told
+
+
+def test_the_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "--help"]) == 0
+    printed = capsys.readouterr().out
+    options = first_cells(section("From the command line"))
+    assert len(options) == 12
+    for option in options:
+        assert option in printed
+
+
+def test_every_intervention_is_one_of_the_audit(blocks: list[Block], names: dict[str, Any]) -> None:
+    told = first_cells(section("What is measured"))
+    asked = {row.intervention for row in names["of_gear"].evaluation.flips}
+    assert asked == {*told, "unchanged", "average over rates", "between worlds"}
+    assert len(METRICS) == 11
+    assert "the eleven of an audit" in section("Intervals")
+
+
+def test_the_conditions_can_be_read() -> None:
+    for document in (PAGE, README):
+        conditions = re.findall(r'--fail-if "([^"]*\d)"', document.read_text(encoding="utf-8"))
+        assert conditions
+        for text in conditions:
+            assert str(Condition.parse(text)) == text
+
+
+def test_the_lines_of_the_readme_run(
+    blocks: list[Block],
+    names: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (lines,) = re.findall(
+        r"## Audit any model\n\n```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL
+    )
+    monkeypatch.chdir(tmp_path)
+    exec(lines, {"fg": names["fg"], "graph": names["graph"], "model": names["logistic"]})
+    assert "does not look at the graph" in capsys.readouterr().out
+    assert "LogisticRegression" in (tmp_path / "audit.html").read_text(encoding="utf-8")
+
+
+class Counting:
+    """Says the same about everybody, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, graph: SensitiveGraph) -> Tensor:
+        self.asked += 1
+        return torch.full((graph.num_nodes or 0,), 0.7)
+
+
+@pytest.mark.parametrize(("others", "asked"), [(False, 19), (True, 19 + 25)])
+def test_a_model_is_asked_as_often_as_the_page_says(
+    blocks: list[Block], names: dict[str, Any], others: bool, asked: int
+) -> None:
+    worlds: Worlds = names["worlds"]
+    model = Counting()
+    # Nobody's answer moves, so that no neighbours are asked about.
+    audit_in(worlds, model, self_people=0, other_causal_models=others)
+    assert model.asked == asked
+    assert "asked about 19 graphs, 25 more under other" in section("Time and memory")
+
+
+def test_an_export_is_as_many_graphs_as_the_page_says(
+    blocks: list[Block], names: dict[str, Any], folder: Path
+) -> None:
+    exported = json.loads((folder / "exported" / "manifest.json").read_text(encoding="utf-8"))
+    assert len(exported["worlds"]) == 21 + 5
+    others = sum(
+        len(draws) for one in names["worlds"].alternatives for draws in one.worlds.values()
+    )
+    attribute_only = 5
+    assert 21 - attribute_only + others == 41
+    assert "An export is 41 graphs" in section("Time and memory")

@@ -1,0 +1,67 @@
+"""docs/tutorial.md: its code runs from top to bottom, and prints what the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.pages import ROOT, Block, alike, prose_numbers, run_blocks
+
+PAGE = ROOT / "docs" / "tutorial.md"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tutorial")
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, Any]:
+    return {}
+
+
+@pytest.fixture(scope="module")
+def blocks(folder: Path, names: dict[str, Any]) -> list[Block]:
+    return run_blocks(PAGE, folder, names)
+
+
+def test_every_block_prints_what_stands_below_it(blocks: list[Block]) -> None:
+    assert len(blocks) == 12
+    for block in blocks:
+        assert alike(block.shown, block.printed), block.printed
+
+
+def test_the_text_speaks_of_numbers_that_were_printed(blocks: list[Block]) -> None:
+    printed = "".join(block.printed for block in blocks)
+    told = prose_numbers(PAGE)
+    assert len(told) > 10
+    # Those on the page are checked against the run above; here, text against outputs.
+    assert told <= set(re.findall(r"\d+\.\d+", "".join(block.shown for block in blocks)))
+    assert "400 to test on" in printed
+
+
+def test_what_it_saves_is_there(blocks: list[Block], folder: Path, names: dict[str, Any]) -> None:
+    page = (folder / "audit.html").read_text(encoding="utf-8")
+    assert "Sage" in page
+    assert "Sage" in (folder / "model-card.md").read_text(encoding="utf-8")
+    assert names["unaware"].sight.sens is False
+    assert names["audit"].sight.repeats is True
+
+
+@pytest.mark.parametrize(
+    ("printed", "same"),
+    [
+        ("delta_cf  0.090 all 400", True),
+        ("delta_cf 0.0905 all 400", True),
+        ("delta_cf 0.096 all 400", False),
+        ("delta_cf -0.090 all 400", False),
+        ("delta_cf 0.090 all 401", False),
+        ("delta_cf 0.090 0.090 all 400", False),
+        ("", False),
+    ],
+)
+def test_an_output_that_says_something_else_is_noticed(printed: str, same: bool) -> None:
+    assert alike("delta_cf 0.090 all 400\n", printed) is same
