@@ -64,8 +64,8 @@ def expected(graph: SensitiveGraph, model: FakeModel, person: int) -> list[Neigh
         found.append(
             Neighbor(int(graph.node_id[other]), int(graph.sens[other]), after - before, flips)
         )
-    moved = [one for one in found if one.change != 0]
-    return sorted(moved, key=lambda one: (-abs(one.change), str(one.node_id)))[:KEPT]
+    moved = [one for one in found if abs(one.change) > 1e-6]
+    return sorted(moved, key=lambda one: (-round(abs(one.change), 6), one.node_id))[:KEPT]
 
 
 def found_for(worlds: Worlds, model: FakeModel, rows: Tensor) -> Any:
@@ -104,8 +104,8 @@ def test_at_most_so_many_are_asked_and_kept(worlds: Worlds) -> None:
 
     (found,) = found_for(Asked(star, fitted), NeighborSens(), torch.tensor([0])).values()
     assert made == list(range(4, 4 + ASKED))
-    # All matter alike: by their ids, as text.
-    assert [one.node_id for one in found] == [10, 11, 4]
+    # All matter alike: by their ids.
+    assert [one.node_id for one in found] == [4, 5, 6]
     assert len(found) == KEPT
     for one in found:
         assert abs(one.change) == 1 / 16
@@ -134,7 +134,6 @@ def test_who_is_affected_most() -> None:
     assert most_affected(np.zeros(3), np.zeros(3), 10).tolist() == []
 
 
-@pytest.mark.xfail(strict=True, reason="a change of 6e-8 is taken for a neighbour that matters")
 def test_rounding_is_no_neighbour_that_matters(worlds: Worlds) -> None:
     assert not any(found_for(worlds, LastDigit(), torch.arange(20)).values())
 

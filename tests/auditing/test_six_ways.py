@@ -202,7 +202,7 @@ def worlds() -> Worlds:
 
 
 def audited(worlds: Worlds, model: object) -> Audit:
-    return audit_in(worlds, model, name="sage", nodes=PEOPLE, self_people=ALONE)
+    return audit_in(worlds, model, name="sage", nodes=PEOPLE, self_people=ALONE, affected_people=3)
 
 
 Ways = dict[str, dict[str, Audit]]

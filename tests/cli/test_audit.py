@@ -197,7 +197,6 @@ def test_against_another_model(
     assert rows["delta_dp"]["better"] == "second"
 
 
-@pytest.mark.xfail(strict=True, reason="the other model's folder stays when nobody names it")
 def test_the_same_place_again_with_one_model(tmp_path: Path) -> None:
     typed = ["typed_models:copies", *QUICK]
     assert audit(*typed, "--against", "typed_models:constant", out=tmp_path) == 0
@@ -206,7 +205,6 @@ def test_the_same_place_again_with_one_model(tmp_path: Path) -> None:
     assert {entry.name for entry in tmp_path.iterdir()} == FILES
 
 
-@pytest.mark.xfail(strict=True, reason="a file of ids without an ending is taken for a split")
 def test_a_file_of_ids_needs_no_ending(tmp_path: Path) -> None:
     Path("listed").write_text("\n".join(people().id.head(5)))
     typed = ["typed_models:copies", "people.csv", "--sensitive", "sex", "--edges", "friends.csv"]
@@ -402,12 +400,9 @@ BAD: dict[str, tuple[list[str], str]] = {
 }
 
 
-ENDED = pytest.mark.xfail(strict=True, raises=SystemExit, reason="imported code may end it")
-
-
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, marks=[ENDED] if case == "ends the process" else []) for case in BAD],
+    BAD,
 )
 def test_bad_input_is_one_line_status_2_and_leaves_nothing(
     case: str, here: Path, capsys: pytest.CaptureFixture[str]

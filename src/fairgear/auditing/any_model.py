@@ -22,9 +22,6 @@ from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel
 from fairgear.graph import SensitiveGraph
 
-# People whose neighbours are asked about.
-AFFECTED_PEOPLE = 10
-
 
 def audit(
     model: object,
@@ -37,6 +34,7 @@ def audit(
     draws: int = 3,
     seed: int = 0,
     self_people: int | None = None,
+    affected_people: int | None = None,
     other_causal_models: bool = True,
     released_share: float | None = None,
     level: float = 0.95,
@@ -58,6 +56,8 @@ def audit(
         seed: of these draws, of the bootstrap and of who is asked about alone.
         self_people: how many people, at most, are asked about alone. If not given, everyone for a
             method of this package, and a sample for any other model.
+        affected_people: how many of the most affected people are asked about neighbour by
+            neighbour; 10 if not given, 3 for a command.
         other_causal_models: whether to ask under other causal models too.
         released_share: how much of a feature's change the softened worlds keep.
         level: of the intervals.
@@ -70,6 +70,7 @@ def audit(
         threshold=threshold,
         nodes=nodes,
         self_people=self_people,
+        affected_people=affected_people,
         other_causal_models=other_causal_models,
         level=level,
     )
@@ -83,6 +84,7 @@ def audit_in(
     threshold: float | None = None,
     nodes: Tensor | None = None,
     self_people: int | None = None,
+    affected_people: int | None = None,
     other_causal_models: bool = True,
     level: float = 0.95,
 ) -> Audit:
@@ -100,7 +102,8 @@ def audit_in(
         diagnostics = worlds.diagnostics.to_dict()
         if other_causal_models:
             causal_models = _across(worlds, adapter, rows, factual, evaluation, level)
-        positions = most_affected(*changes(people), AFFECTED_PEOPLE)
+        asked = adapter.usual_affected if affected_people is None else affected_people
+        positions = most_affected(*changes(people), asked)
         found = dict(neighbors_that_matter(adapter, worlds, rows, factual, positions))
     return Audit(
         model={"name": adapter.name, "kind": adapter.kind, "threshold": adapter.threshold},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,15 @@ class AuditFolder:
         against: Comparison | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Write all four; returns what the JSON holds. The JSON comes last: it says that all is."""
+        """Write all four; returns what the JSON holds. Where the JSON is, all is there."""
         facts = audit.to_dict() | {
             "comparison": None if against is None else against.to_dict(),
             "provenance": dict(provenance or {}),
         }
+        self.json.unlink(missing_ok=True)
+        if against is None:
+            # That of an earlier audit, which this one is not compared with.
+            shutil.rmtree(self.against.path, ignore_errors=True)
         with replacing(self.people) as temporary:
             audit.people.to_parquet(temporary, index=False)
         write_audit(facts, self.page)

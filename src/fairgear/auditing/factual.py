@@ -14,7 +14,7 @@ from fairgear.metrics.inputs import Floats, Integers
 
 # What needs no label is measured on everyone, the rest on those whose label is known.
 _UNLABELLED = {"delta_dp": "ΔDP", "r2": "R²"}
-_LABELLED = ("accuracy", "f1", "auroc", "delta_eo")
+LABELLED = ("accuracy", "f1", "auroc", "delta_eo")
 
 
 def factual_estimates(
@@ -46,12 +46,12 @@ def factual_estimates(
     if known.all():
         with noting(notes):
             return estimates(np.arange(len(y)), y)
-    result = {key: Estimate(math.nan, UNDEFINED) for key in _LABELLED}
+    result = {key: Estimate(math.nan, UNDEFINED) for key in LABELLED}
     if known.any():
         of_known: list[str] = []
         with noting(of_known):
             measured = estimates(np.flatnonzero(known), y)
-        result |= {key: measured[key] for key in _LABELLED}
+        result |= {key: measured[key] for key in LABELLED}
         notes.extend(n for n in of_known if not n.startswith(tuple(_UNLABELLED.values())))
         notes.append(
             f"{int(known.sum())} of {len(y)} people have a known label: accuracy, F1, AUROC and "

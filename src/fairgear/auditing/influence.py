@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.model import Predictions, predict
+from fairgear.auditing.model import ROUNDING, Predictions, predict
 from fairgear.auditing.people import name_of
 from fairgear.auditing.threads import threads_for
 from fairgear.auditing.worlds import Worlds
@@ -42,7 +42,7 @@ class Neighbor:
 def most_affected(flip_share: Floats, score_change: Floats, most: int) -> Integers:
     """Positions of the people whose label flips most often, then whose score moves most."""
     order = np.lexsort((-np.abs(score_change), -flip_share))[:most]
-    moved = (flip_share[order] > 0) | (score_change[order] != 0)
+    moved = (flip_share[order] > 0) | (np.abs(score_change[order]) > ROUNDING)
     found: Integers = order[moved]
     return found
 
@@ -63,7 +63,10 @@ def neighbors_that_matter(
         for neighbor in neighbors.tolist():
             waiting.setdefault(neighbor, []).append(position)
     found: dict[int, list[Neighbor]] = {position: [] for position in asked}
-    nodes = torch.tensor(sorted(waiting), dtype=torch.int64)
+    # In the order of the ids, so that reordering the rows changes nothing.
+    nodes = torch.tensor(
+        sorted(waiting, key=lambda row: int(graph.node_id[row])), dtype=torch.int64
+    )
     with (
         threads_for(model.small_steps),
         bar("asking about neighbours", total=len(nodes)) as progress,
@@ -96,5 +99,6 @@ def _neighbors(worlds: Worlds, row: int) -> Tensor:
 
 
 def _strongest(neighbors: list[Neighbor]) -> tuple[Neighbor, ...]:
-    ranked = sorted(neighbors, key=lambda one: (-abs(one.change), str(one.node_id)))
-    return tuple(one for one in ranked if one.change != 0)[:KEPT]
+    # Equal but for rounding, the one asked about first goes first.
+    ranked = sorted(neighbors, key=lambda one: -round(abs(one.change) / ROUNDING))
+    return tuple(one for one in ranked if abs(one.change) > ROUNDING)[:KEPT]

@@ -15,6 +15,9 @@ from fairgear.graph import SensitiveGraph
 from fairgear.metrics.inputs import Floats, Integers
 from fairgear.progress import quiet
 
+# Sums in another order, as another thread or another batch may make them, are no other answer.
+ROUNDING = 1e-6
+
 
 class Model(Protocol):
     """Anything that scores people on a graph; every fitted `Method` is one."""

@@ -13,9 +13,10 @@ from fairgear.auditing.affected import Affected
 from fairgear.auditing.comparison import Comparison, compare_people
 from fairgear.auditing.conditions import Condition, failures
 from fairgear.auditing.evaluation import Evaluation
+from fairgear.auditing.factual import LABELLED
 from fairgear.auditing.groups import GroupSummary
 from fairgear.auditing.json_fields import from_fields
-from fairgear.auditing.response import FlipRow
+from fairgear.auditing.response import COUNTERFACTUAL, FlipRow
 from fairgear.auditing.sensitivity import Sensitivity
 from fairgear.auditing.sight import Sight
 from fairgear.errors import ParameterError
@@ -79,8 +80,12 @@ class Audit:
         and "causal model" (δCF under each).
         """
         everyone = len(self.people)
+        asked = {key: everyone for key in self.metrics}
+        asked |= dict.fromkeys(LABELLED, int((self.people["y"] >= 0).sum()))
+        measured = {row.key: row.people for row in self.evaluation.flips}
+        asked |= {key: measured.get(where, 0) for key, where in COUNTERFACTUAL.items()}
         rows: list[tuple[str, str, float, Interval, int]] = [
-            ("metric", key, value, self.intervals[key], everyone)
+            ("metric", key, value, self.intervals[key], asked[key])
             for key, value in self.metrics.items()
         ]
         rows += [

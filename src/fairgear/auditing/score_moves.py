@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgear.auditing.model import ROUNDING
 from fairgear.metrics.inputs import Floats
 
 
@@ -19,7 +20,7 @@ class ScoreMoves:
 
     Attributes:
         shift: change of the score.
-        rising: share of the draws in which it rises.
+        rising: share of the draws in which it rises, rounding aside.
         up: what the rises add up to, over all draws.
         falling: share in which it falls.
         down: what the falls add up to, as a positive number.
@@ -42,9 +43,9 @@ class ScoreMoves:
 
         return cls(
             shift=mean(worlds),
-            rising=mean([moves > 0 for moves in worlds]),
+            rising=mean([moves > ROUNDING for moves in worlds]),
             up=mean([np.maximum(moves, 0) for moves in worlds]),
-            falling=mean([moves < 0 for moves in worlds]),
+            falling=mean([moves < -ROUNDING for moves in worlds]),
             down=mean([np.maximum(-moves, 0) for moves in worlds]),
         )
 

@@ -9,14 +9,11 @@ import numpy as np
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.model import Predictions, predict
+from fairgear.auditing.model import ROUNDING, Predictions, predict
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FairgearError
 from fairgear.progress import bar
-
-# Sums in another order, as a second thread may make them, are no other answer.
-ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)

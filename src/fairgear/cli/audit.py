@@ -76,7 +76,8 @@ def audit(
     against
         Another model, audited on the same counterfactuals and compared person by person.
     threshold
-        Label 1 is given to scores above it. [default: the model's own, or 0.5]
+        Label 1 is given to scores above it, of both models where there are two.
+        [default: the model's own, or 0.5]
     graph_format
         What a command reads: csv, parquet or npz.
     time_limit

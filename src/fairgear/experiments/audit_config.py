@@ -12,7 +12,8 @@ from fairgear.experiments.data_config import DataConfig
 from fairgear.experiments.run_config import read_yaml
 from fairgear.methods.config import Config, Limits
 
-PARTS = ("test", "val", "train", "all")
+SPLIT_PARTS = ("test", "val", "train")
+PARTS = (*SPLIT_PARTS, "all")
 # What a run and an audit of its model have in common.
 _SHARED = ("dataset", "data", "split", "seed", "graph_seed")
 
@@ -40,6 +41,9 @@ class AuditConfig(Config):
     self_people: int | None = None
     """How many people are asked about alone, each in a world of their own. [default: everyone
     for a model of fairgear, 50 for a command and for an export, else 500]"""
+    affected_people: int | None = None
+    """How many of the most affected people are asked about neighbour by neighbour.
+    [default: 3 for a command, else 10]"""
     causal_model: str = "own"
     """own (the graph's), quantile, fitted, or a file that a causal model's save wrote.
     [default: own]"""
@@ -55,6 +59,7 @@ class AuditConfig(Config):
             "graph_seed": (0, 2**63 - 1),
             "draws": (1, 1000),
             "self_people": (0, 2**31),
+            "affected_people": (0, 2**31),
             "level": (0.5, 0.9999),
         }
 
@@ -84,7 +89,7 @@ def audit_config(values: Mapping[str, Any]) -> AuditConfig:
     from fairgear.experiments.own_data import checked_data, is_path
 
     config = AuditConfig.from_dict(values)
-    labelled = config.nodes != "all" and not Path(config.nodes).suffix
+    labelled = config.nodes in SPLIT_PARTS
     data = checked_data(
         config.dataset, config.data, graph_seed=config.graph_seed, labelled=labelled
     )

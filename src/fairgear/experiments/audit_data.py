@@ -10,7 +10,7 @@ from torch import Tensor
 from fairgear.auditing import Worlds
 from fairgear.causal import CausalModel, FittedCausalModel, SimilarityCausalModel
 from fairgear.errors import ParameterError
-from fairgear.experiments.audit_config import PARTS, AuditConfig
+from fairgear.experiments.audit_config import PARTS, SPLIT_PARTS, AuditConfig
 from fairgear.experiments.own_data import is_path, read_own
 from fairgear.experiments.own_split import split_own
 from fairgear.experiments.run_config import RunConfig
@@ -26,9 +26,9 @@ def load_audit_data(config: AuditConfig, encoding: Path | None = None) -> RunDat
         config: the settings.
         encoding: the folder of a model that was trained on one's own data: read as these were.
     """
-    if is_path(config.dataset) and (encoding is not None or config.nodes not in PARTS[:3]):
+    if is_path(config.dataset) and (encoding is not None or config.nodes not in SPLIT_PARTS):
         graph = read_own(config.dataset, config.data, encoding)
-        if config.nodes not in PARTS[:3]:
+        if config.nodes not in SPLIT_PARTS:
             return RunData(graph)
         return RunData(split_own(graph, config.split, seed=config.seed))
     return load_data(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from fairgear.auditing import (
@@ -53,7 +54,9 @@ def execute_export(config: AuditConfig, folder: Path, *, graph_format: str) -> i
     """Write every world of an audit for others to score; returns how many."""
     data = load_audit_data(config)
     worlds = worlds_of(config, data)
-    others = worlds.alternatives if config.other_causal_models else [worlds.attribute_only]
+    others = [worlds.attribute_only]
+    if config.other_causal_models and worlds.causal_model is not None:
+        others = worlds.alternatives
     extra = [world for other in others for draws in other.worlds.values() for world in draws]
     manifest = export_worlds(
         worlds,
@@ -62,7 +65,7 @@ def execute_export(config: AuditConfig, folder: Path, *, graph_format: str) -> i
         self_people=50 if config.self_people is None else config.self_people,
         format=graph_format,
         about={"audit": config.to_dict()},
-        extra=extra if worlds.causal_model is not None else (),
+        extra=extra,
     )
     return len(manifest.worlds)
 
@@ -87,8 +90,9 @@ def execute_score(
         data = load_audit_data(config)
         model.check(data.graph)
         worlds = worlds_of(config, data)
-        nodes = people_of(config, data.graph)
-    return _audited(config, worlds, nodes, model, folder, stages)
+        # Those whose scores were asked for, whatever has become of a list of ids since.
+        audited = torch.isin(data.graph.node_id, torch.tensor(manifest.audited))
+    return _audited(config, worlds, audited, model, folder, stages)
 
 
 def _audited(
@@ -108,6 +112,7 @@ def _audited(
                 adapter,
                 nodes=nodes,
                 self_people=config.self_people,
+                affected_people=config.affected_people,
                 other_causal_models=config.other_causal_models,
                 level=config.level,
             )

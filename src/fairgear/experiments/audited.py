@@ -75,7 +75,7 @@ def _python_object(text: str) -> object:
             found = getattr(found, part)
     except FairgearError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = (str(error).splitlines() or [""])[0]
         raise ParameterError(
             f"model {text}",

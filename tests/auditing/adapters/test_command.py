@@ -105,7 +105,7 @@ def test_answers_and_logits(program: Program, worlds: Worlds) -> None:
         CommandAdapter(command + " {graph}", name="mine").scores(worlds.factual, SOME)
     assert str(caught.value) == (
         WHERE + "got scores from -7 to 31; allowed: 0 to 1, unless a threshold is given. "
-        "Next: pass threshold=0 for logits."
+        "Next: pass a threshold, such as 0 for logits, or keep them within 0 and 1."
     )
 
 

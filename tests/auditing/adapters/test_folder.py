@@ -131,7 +131,10 @@ def test_another_graph(worlds: Worlds, tmp_path: Path) -> None:
 
 def test_scores_are_checked_like_all_others(worlds: Worlds, tmp_path: Path) -> None:
     exported(worlds, tmp_path, lambda graph: graph.x.double().sum(dim=1) * 9)
-    with pytest.raises(FairgearError, match=r"Next: pass threshold=0 for logits\.$"):
+    with pytest.raises(
+        FairgearError,
+        match=r"Next: pass a threshold, such as 0 for logits, or keep them within 0 and 1\.$",
+    ):
         FolderAdapter(tmp_path).scores(worlds.factual, NODES)
     adapter = FolderAdapter(tmp_path, name="mine", threshold=0)
     assert adapter.scores(worlds.factual, NODES).min() < 0

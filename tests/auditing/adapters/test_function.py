@@ -82,7 +82,7 @@ WRONG: dict[str, tuple[Callable[[SensitiveGraph], Any], str]] = {
     "logits": (
         lambda graph: torch.linspace(-2, 57, 60),
         "got scores from -2 to 57; allowed: 0 to 1, unless a threshold is given. "
-        "Next: pass threshold=0 for logits.",
+        "Next: pass a threshold, such as 0 for logits, or keep them within 0 and 1.",
     ),
     "two logits": (
         lambda graph: torch.full((60, 2), 1.5),

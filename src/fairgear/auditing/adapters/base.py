@@ -28,6 +28,7 @@ class Adapter(ABC):
         threshold: a person is given label 1 where the score is above this.
         original: the model itself; None where there is none on this side.
         usual_self: how many people *self* is measured on unless somebody says; None is everyone.
+        usual_affected: how many people are asked about neighbour by neighbour unless somebody says.
         notes: plain sentences on how the model was read.
         probabilities: whether the scores are probabilities whatever the threshold is.
         small_steps: whether it answers for one person without looking at the whole graph.
@@ -41,6 +42,7 @@ class Adapter(ABC):
     threshold: float = 0.5
     original: object = None
     usual_self: int | None = 500
+    usual_affected: int = 10
     small_steps: bool = False
     notes: tuple[str, ...] = ()
     # A threshold that somebody chose says what the numbers mean, whatever their range.
@@ -120,7 +122,7 @@ class Adapter(ABC):
         ids: Integers,
         *,
         probabilities: bool = False,
-        next_step: str = "pass threshold=0 for logits",
+        next_step: str = "pass a threshold, such as 0 for logits, or keep them within 0 and 1",
     ) -> Floats:
         """Scores that were checked for the people with these ids; what they are is noted once.
 

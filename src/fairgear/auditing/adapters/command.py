@@ -49,7 +49,8 @@ class CommandAdapter(Adapter):
         time_limit: float = 300.0,
     ) -> None:
         self.name = name or command
-        self.usual_self = 50
+        # Every question starts a process.
+        self.usual_self, self.usual_affected = 50, 3
         self._choose(threshold)
         self._format = check_format(format)
         self._words = _words(command)
