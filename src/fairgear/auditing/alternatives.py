@@ -13,6 +13,7 @@ from fairgear.causal.features import FEATURE_MODELS
 from fairgear.causal.parts import attribute_only, features_only, structure_only, structure_with
 from fairgear.errors import FairgearError
 from fairgear.graph import SensitiveGraph
+from fairgear.progress import bar, quiet
 
 # From a world of the audit's own causal model to the other's at the same assignment.
 Make = Callable[[World], SensitiveGraph]
@@ -100,7 +101,9 @@ def _made(strict: ByRate, name: str, meaning: str, make: Make) -> Alternative:
 def _fitted(strict: ByRate, name: str, meaning: str, fit: Callable[[], Make]) -> Alternative:
     """An alternative that must be fitted first, which not every graph allows."""
     try:
-        make = fit()
+        # Fitting may show bars of its own, and there is one line for them.
+        with bar(f"fitting another causal model, {name}", total=1), quiet():
+            make = fit()
     except FairgearError as error:
         return Alternative(name, meaning, {}, error=str(error))
     return _made(strict, name, meaning, make)
