@@ -14,6 +14,7 @@ from cyclopts import App, CycloptsError
 
 from fairgear.cli.audit import ConditionsMet, audit_app
 from fairgear.cli.datasets import datasets_app
+from fairgear.cli.methods import methods_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
 from fairgear.errors import FairgearError
@@ -31,7 +32,7 @@ app = App(
     ),
     help_format="plaintext",
 )
-for command in (run_app, audit_app, report_app, embed_app, datasets_app):
+for command in (run_app, audit_app, report_app, embed_app, methods_app, datasets_app):
     app.command(command)
 
 

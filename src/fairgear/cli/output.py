@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -10,6 +11,8 @@ from cyclopts import Parameter
 
 from fairgear.files import json_ready
 
+# What is set right: a number with a unit, an interval, or nothing to show.
+_NUMBER = re.compile(r"([-−+]?\d\S*( to \S+| \S{1,3})?|undefined|none|)$")
 Json = Annotated[bool, Parameter(name="--json", negative=())]
 
 
@@ -19,7 +22,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table on stdout; the first column reads left, the others right."""
+    """A table on stdout; columns of numbers are set right, words left."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -27,7 +30,9 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     # Brackets in a file's name are no markup, and colons no emoji.
     table = Table(title=escape(title), title_justify="left")
     for position, column in enumerate(columns):
-        table.add_column(column, justify="left" if position == 0 else "right", overflow="fold")
+        cells = [str(row[position]) for row in rows]
+        words = position == 0 or not all(_NUMBER.match(cell) for cell in cells)
+        table.add_column(column, justify="left" if words else "right", overflow="fold")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     Console(emoji=False).print(table)

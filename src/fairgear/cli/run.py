@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from fairgear.cli.flags import flags_of, given
 from fairgear.cli.output import Json, print_json, print_metrics
@@ -42,6 +42,7 @@ def run(
     config: Path | None = None,
     json: Json = False,
     data: DataFlags = NO_DATA,
+    assignments: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
     gear: GearFlags = _NO_FLAGS,
 ) -> None:
     """Train, evaluate on the test people, and leave a folder with a report.
@@ -53,7 +54,7 @@ def run(
         A table (.csv, .tsv, .parquet) needs --edges or --similarity; a graph is a .pt (PyG) or
         .graphml.
     method
-        The method to train. [default: gear]
+        The method to train, a name from `fairgear methods list`. [default: gear]
     preset
         Settings to start from: default, or paper. [default: default]
     split
@@ -68,6 +69,8 @@ def run(
     out
         The folder to write; a run with the same settings is resumed.
         [default: runs/DATASET-METHOD-SEED, a file's name without its ending]
+    assignments
+        NAME=VALUE, a setting of a method other than gear; may be given several times.
     config
         A YAML file of settings, such as the config.yaml of a run; flags go before it.
     json
@@ -91,6 +94,7 @@ def run(
         "device": device,
         "data": given(data) or None,
         "gear": given(gear) or None,
+        "settings": _assigned(assignments or []) or None,
     }
     values = read_yaml(config) if config is not None else {}
     if preset is not None and values.get("preset", preset) != preset:
@@ -126,3 +130,26 @@ def run(
     title = "{method} on {dataset}, {split}, seed {seed}".format_map(results["config"])
     print_metrics(title, results)
     print(f"Report: {folder.report}")  # noqa: T201
+
+
+def _assigned(texts: list[str]) -> dict[str, Any]:
+    """Settings from NAME=VALUE, each value as YAML reads it."""
+    import yaml
+
+    from fairgear.errors import ParameterError
+
+    values = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        try:
+            values[name.strip().replace("-", "_")] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            equals = ""
+        if not equals or not name.strip():
+            raise ParameterError(
+                "--set",
+                got=repr(text),
+                allowed="NAME=VALUE, such as layers=2",
+                next_step="see fairgear methods show METHOD for the names",
+            )
+    return values

@@ -19,13 +19,13 @@ from fairgear.files import json_ready, replacing, write_json
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import METHODS, Gear, Method
 from fairgear.methods.base import check_trainable
+from fairgear.training import History
 
 
 def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
     """Everything but the page; returns what `metrics.json` holds."""
     method = METHODS[config.method]
-    settings = {name: getattr(config.gear, name) for name in config.gear.to_dict()}
-    model: Method = method(seed=config.seed, device=config.device, **settings)
+    model: Method = method(seed=config.seed, device=config.device, **config.method_settings())
     model.torch_device()
     stages = Stages()
     with stages.stage("loading the graph"):
@@ -66,24 +66,27 @@ def _trained(model: Method, graph: SensitiveGraph, folder: RunFolder) -> Method:
     return model
 
 
+def _generator(model: Method, graph: SensitiveGraph) -> dict[str, Any] | None:
+    """How good the counterfactual egos are that a Gear was trained on; None for all others."""
+    if not isinstance(model, Gear) or model.generator_report_ is None:
+        return None
+    found = asdict(model.generator_report_)
+    if isinstance(graph.mechanism, SyntheticMechanism):
+        error = generator_error(model, graph)
+        found["feature_error"] = error.feature_error
+        found["edge_precision"] = error.edge_precision
+        found["edge_recall"] = error.edge_recall
+    return found
+
+
 def _details(model: Method, worlds: Worlds, evaluation: Evaluation) -> dict[str, Any]:
     graph, measured = worlds.graph, evaluation.to_dict()
-    generator: dict[str, Any] | None = None
-    history: dict[str, Any] = {}
-    if isinstance(model, Gear):
-        history = {name: rows.as_dict() for name, rows in model.history_.items()}
-        if model.generator_report_ is not None:
-            generator = asdict(model.generator_report_)
-            if isinstance(graph.mechanism, SyntheticMechanism):
-                error = generator_error(model, graph)
-                generator["feature_error"] = error.feature_error
-                generator["edge_precision"] = error.edge_precision
-                generator["edge_recall"] = error.edge_recall
+    kept: dict[str, History] = getattr(model, "history_", {})
     return {
         "flips": measured["flips"],
         "groups": measured["groups"],
-        "generator": generator,
-        "history": history,
+        "generator": _generator(model, graph),
+        "history": {name: rows.as_dict() for name, rows in kept.items()},
         "graph": asdict(datasets.statistics(graph)),
         "names": names_of(graph),
         "notes": measured["notes"],

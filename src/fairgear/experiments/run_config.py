@@ -16,6 +16,8 @@ from fairgear.methods.config import Config, Limits
 from fairgear.methods.gear_config import GearConfig
 
 PRESETS = ("default", "paper")
+# The method whose settings have flags and presets of their own.
+GEAR = "gear"
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class RunConfig(Config):
     """auto, cpu or cuda."""
     gear: GearConfig = field(default_factory=GearConfig)
     """The settings of Gear."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """The settings of any other method, where they are not its defaults."""
 
     def limits(self) -> dict[str, Limits]:
         """Ranges and names of the fields."""
@@ -51,11 +55,19 @@ class RunConfig(Config):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """As nested plain values, `data` only where it says anything."""
+        """As nested plain values: what says nothing about this run is left out."""
         values = super().to_dict()
         if not self.data.given():
             del values["data"]
+        for key in ("settings",) if self.method == GEAR else ("gear", "preset"):
+            del values[key]
         return values
+
+    def method_settings(self) -> dict[str, Any]:
+        """The arguments of the method's constructor, beside seed and device."""
+        if self.method != GEAR:
+            return dict(self.settings)
+        return {name: getattr(self.gear, name) for name in self.gear.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -74,6 +86,20 @@ class RunConfig(Config):
 
 def checked(config: RunConfig) -> RunConfig:
     """The same settings where data and options belong together, with the hash of own data."""
+    if config.method == GEAR and config.settings:
+        raise ParameterError(
+            "--set",
+            got=f"{next(iter(config.settings))!r} for the method {GEAR!r}",
+            allowed="with any other method",
+            next_step=f"use --{GEAR}.NAME VALUE, see fairgear run --help",
+        )
+    if config.method != GEAR and config.gear != GearConfig():
+        raise ParameterError(
+            f"settings of {GEAR}",
+            got=f"the method {config.method!r}",
+            allowed=f"with the method {GEAR!r}",
+            next_step=f"use --set NAME=VALUE, see fairgear methods show {config.method}",
+        )
     data = checked_data(config.dataset, config.data, graph_seed=config.graph_seed)
     return replace(config, data=data)
 
