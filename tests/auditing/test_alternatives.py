@@ -243,7 +243,7 @@ def test_a_model_to_which_they_are_all_one(worlds: Worlds, model: FakeModel) -> 
     rate = rows["own"].rate
     assert {round(row.rate, 9) for row in rows.values()} == {round(rate, 9)}
     assert found.verdict == (
-        "No other causal model moves the verdict by more than the choice of people explains: "
+        "The verdict hardly moves with the causal model: "
         f"δCF is {rate:.4f} under the causal model of this audit and {rate:.4f} under others."
     )
 

@@ -163,8 +163,8 @@ def test_the_threshold_and_the_nodes_can_be_given(graph: SensitiveGraph, worlds:
 def test_the_verdict_and_the_sight_come_before_the_notes(worlds: Worlds) -> None:
     found = audit_in(worlds, Constant())
     assert found.causal_models is not None
-    assert found.notes[0].startswith("The model does not look at the sensitive column")
-    assert found.notes[1].startswith("The model does not look at the graph")
+    assert found.notes[0].startswith("It does not look at the sensitive column")
+    assert found.notes[1].startswith("It does not look at the graph")
     assert found.notes[2] == found.causal_models.verdict
     assert found.notes[3:] == found.evaluation.notes
     alone = audit_in(worlds, Constant(), other_causal_models=False)
@@ -238,6 +238,7 @@ def test_one_table_of_all_that_has_an_interval(everything: Audit) -> None:
         for key, where in COUNTERFACTUAL.items()
     }
     assert asked["delta_cf_neighbor"] < 60
+    asked["delta_eo"] = int((everything.people["y"] == 1).sum())
     for key, interval in everything.intervals.items():
         assert rows["metric", key] == [everything.metrics[key], *interval, asked[key]]
     assert (table["low"] - 1e-9 <= table["value"]).all()
@@ -514,3 +515,24 @@ def test_what_a_model_raises_is_said_with_its_world(worlds: Worlds) -> None:
     assert str(caught.value).startswith(
         "the model 'Fails' in the world 'strict-rate-0-draw-0': got RuntimeError: no such edges; "
     )
+
+
+def test_the_level_of_an_audit_is_that_of_its_comparisons(worlds: Worlds) -> None:
+    one, other = (
+        audit_in(worlds, model, self_people=0, other_causal_models=False, level=0.8)
+        for model in (Everything(), Constant())
+    )
+    found = one.compare(other).to_dict()
+    assert found == one.compare(other, level=0.8).to_dict()
+    assert found != one.compare(other, level=0.95).to_dict()
+
+
+@pytest.mark.parametrize("wrong", [{"self_people": -1}, {"affected_people": -3}])
+def test_numbers_of_people_are_not_negative(worlds: Worlds, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="allowed: 0 or more"):
+        audit_in(worlds, Constant(), **wrong)
+
+
+def test_a_seed_is_checked(worlds: Worlds) -> None:
+    with pytest.raises(ParameterError, match="seed of the worlds"):
+        Worlds(worlds.graph, seed=-1)

@@ -158,3 +158,26 @@ def test_the_json_comes_last(
         assert not folder.json.exists()
         assert not any(name.endswith(TEMPORARY) for name in names(folder.path))
         folder.claim()
+
+
+def test_a_folder_of_somebody_is_never_taken_away(constant: Audit, tmp_path: Path) -> None:
+    folder = AuditFolder(tmp_path)
+    folder.against.path.mkdir()
+    mine = folder.against.path / "thesis.txt"
+    mine.write_text("mine")
+    with pytest.raises(FileError, match=r"such as thesis\.txt"):
+        folder.claim()
+    folder.write(constant)
+    assert mine.read_text() == "mine"
+
+
+def test_the_other_models_folder_goes_with_the_comparison(
+    everything: Audit, constant: Audit, tmp_path: Path
+) -> None:
+    folder = AuditFolder(tmp_path)
+    folder.against.write(constant)
+    folder.write(everything, against=everything.compare(constant))
+    folder.claim()
+    assert names(folder.against.path) == FILES
+    folder.write(everything)
+    assert not folder.against.path.exists()

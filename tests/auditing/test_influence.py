@@ -103,7 +103,7 @@ def test_at_most_so_many_are_asked_and_kept(worlds: Worlds) -> None:
             return super().alone(nodes)
 
     (found,) = found_for(Asked(star, fitted), NeighborSens(), torch.tensor([0])).values()
-    assert made == list(range(4, 4 + ASKED))
+    assert sorted(set(made)) == list(range(4, 4 + ASKED))
     # All matter alike: by their ids.
     assert [one.node_id for one in found] == [4, 5, 6]
     assert len(found) == KEPT

@@ -26,9 +26,9 @@ from tests.auditing.models import (
     small_graph,
 )
 
-BLIND = "The model does not look at the sensitive column"
-NO_GRAPH = "The model does not look at the graph"
-NOISE = "The model gives other scores when it is asked twice"
+BLIND = "It does not look at the sensitive column"
+NO_GRAPH = "It does not look at the graph"
+NOISE = "It gives other scores when it is asked twice"
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +115,17 @@ def test_what_could_not_be_asked_is_not_said() -> None:
     assert nothing.sentences() == []
     assert nothing.to_dict() == {"sens": None, "graph": None, "repeats": None}
     assert Sight(**nothing.to_dict()) == nothing
+
+
+def test_without_edges_nobody_can_tell_who_looks_at_them() -> None:
+    lonely = small_graph(60).replace(
+        edge_index=torch.empty(2, 0, dtype=torch.int64), mechanism=None
+    )
+    assert seen(Worlds(lonely), NeighborSens()).graph is None
+
+
+@pytest.mark.parametrize(("factor", "base", "cut"), [(1e-7, 0.0, 5e-8), (0.9, 1e6, 1e6 + 0.5)])
+def test_scores_may_be_of_any_size(worlds: Worlds, factor: float, base: float, cut: float) -> None:
+    model = adapt(lambda graph: base + factor * graph.sens.double(), threshold=cut)
+    rows = torch.arange(60)
+    assert look(model, worlds, rows, predict(model, worlds.factual, rows)).sens is True

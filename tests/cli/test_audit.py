@@ -47,6 +47,10 @@ def short(graph):
 def missing(graph):
     return torch.where(torch.arange(len(graph.x)) % 9 > 0, 0.7, torch.nan)
 
+def talks(graph):
+    print("asked")
+    return constant(graph)
+
 def raises(graph):
     raise RuntimeError("it broke\\nhere")
 
@@ -162,13 +166,14 @@ def test_a_table_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         "1: typed_models:copies, 2: typed_models:constant",
         "δCF by causal model",
         "quantile",
-        "No other causal model moves the verdict",
+        "The verdict hardly moves with the causal model",
         f"Report: {tmp_path / 'audit.html'} Model card: {tmp_path / 'model-card.md'}",
     ):
         assert word in " ".join(captured.split()), word
 
 
-def test_the_usual_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_usual_place(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(here)
     monkeypatch.chdir(tmp_path)
     assert main(["audit", "typed_models:constant", *QUICK, "--json"]) == 0
     assert [path.name for path in Path("audits").iterdir()] == ["synthetic-typed_models-constant"]
@@ -545,3 +550,12 @@ def test_every_option_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None
             assert f"--{item.name.replace('_', '-')}" in shown
     for flag in ("--against", "--fail-if", "--threshold", "--time-limit", "--no-other-causal-mo"):
         assert flag in shown
+
+
+def test_what_a_model_prints_is_not_the_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert audit("typed_models:talks", "synthetic", *QUICK, "--json", out=tmp_path) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["kind"] == "audit"
+    assert "asked" in printed.err

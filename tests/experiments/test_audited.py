@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ from fairgear.experiments.audit_config import (
     AuditConfig,
     audit_config,
     checked_conditions,
+    on_dataset,
     settings_of_run,
+    strangers_note,
 )
 from fairgear.experiments.audit_data import load_audit_data, people_of, worlds_of
 from fairgear.experiments.audited import audited_model, saved_model
@@ -146,13 +149,42 @@ def test_exported_worlds_are_scored_not_audited(tmp_path: Path) -> None:
         audited_model(str(tmp_path))
 
 
+def test_another_dataset_takes_the_split_and_the_columns_of_the_run() -> None:
+    run = {
+        "dataset": "people.csv",
+        "data": {"label": "approved", "edges": "friends.csv", "sha256": "1" * 64},
+        "split": "released",
+        "seed": 4,
+        "graph_seed": 0,
+    }
+    assert on_dataset(run, None) == on_dataset(run, "people.csv") == run
+    shared = {"split": "released", "seed": 4}
+    others = {**shared, "dataset": "others.csv", "data": {"label": "approved"}}
+    assert on_dataset(run, "others.csv") == others
+    assert on_dataset(run, "bail") == {**shared, "dataset": "bail"}
+    assert on_dataset({}, "bail") == {"dataset": "bail"}
+
+
+def test_people_whom_the_model_knows_are_told_of() -> None:
+    run = {"dataset": "synthetic", "split": "released", "seed": 4}
+    mine = AuditConfig(split="released", seed=4)
+    assert strangers_note(run, mine) is None
+    assert strangers_note({}, mine) is None
+    assert strangers_note(run, replace(mine, dataset="bail")) is None
+    for other in (replace(mine, seed=0), replace(mine, nodes="all")):
+        assert "some that the model was trained on" in (strangers_note(run, other) or "")
+
+
 def test_a_runs_settings_say_what_it_kept(tmp_path: Path) -> None:
     said = {"dataset": "synthetic", "split": "released", "seed": 4, "graph_seed": 2}
     (tmp_path / "config.yaml").write_text(
         yaml.safe_dump({**said, "method": "gear", "gear": {"k": 6}})
     )
+    assert settings_of_run(str(tmp_path)) == {}, "no model was saved there yet"
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.json").write_text("{}")
     assert settings_of_run(str(tmp_path)) == said
-    assert settings_of_run(str(tmp_path / "model")) == {}
+    assert settings_of_run(str(tmp_path / "model")) == said
     assert settings_of_run("audited_code:score") == {}
     graph = load_audit_data(audit_config(settings_of_run(str(tmp_path)))).graph
     expected = datasets.load_split("synthetic", split="released", seed=4, graph_seed=2)

@@ -119,7 +119,7 @@ def test_every_number_of_an_audit_is_shown() -> None:
         ("graph", False, "the same with every edge taken away"),
         ("graph", True, "It looks at the graph"),
         ("repeats", True, "Asked twice, it gives the same scores"),
-        ("repeats", False, "answers differently when asked twice"),
+        ("repeats", False, "other scores when it is asked twice"),
     ],
 )
 def test_what_the_model_looks_at_is_said_in_words(key: str, value: bool, words: str) -> None:

@@ -56,6 +56,7 @@ def test_people_are_counted_from_whatever_is_there() -> None:
 
 
 def test_answers_in_plain_words() -> None:
-    right, alike = headline(example_run()).answers
+    right, alike, alone = headline(example_run()).answers
     assert "right about 71.8 % of people (67.6 % to 75.7 %)" in right
-    assert "0.6 % of them would get another answer (0.2 % to 1.4 %)" in alike
+    assert "0.6 % of them would get another answer on average (0.2 % to 1.4 %)" in alike
+    assert "0.5 % of those asked about would get another answer (0.1 % to 1.3 %)" in alone

@@ -15,7 +15,6 @@ from fairgear.auditing.evaluation import Evaluation, evaluate, evaluate_in
 from fairgear.auditing.exchange import export_worlds
 from fairgear.auditing.generator_error import GeneratorError, generator_error
 from fairgear.auditing.groups import GroupSummary
-from fairgear.auditing.model import Model
 from fairgear.auditing.people import who
 from fairgear.auditing.response import FlipRow
 from fairgear.auditing.result import Audit
@@ -36,7 +35,6 @@ __all__ = [
     "FolderAdapter",
     "GeneratorError",
     "GroupSummary",
-    "Model",
     "ModuleAdapter",
     "Sensitivity",
     "Sight",

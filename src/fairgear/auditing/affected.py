@@ -67,6 +67,8 @@ def affected(
     people: pd.DataFrame, neighbors: Mapping[int, tuple[Neighbor, ...]]
 ) -> tuple[Affected, ...]:
     """The people at the positions of `neighbors`, in that order."""
+    if not neighbors:
+        return ()
     flips, moved = changes(people)
     found = []
     for position, near in neighbors.items():

@@ -66,7 +66,8 @@ def alternatives(
         _made(
             strict,
             "structure only",
-            "Links change as in the audit's own model; features stay, but for the attribute.",
+            "Links change as far as they do in the audit's own model; features stay, but for the "
+            "attribute.",
             lambda world: structure_only(graph, world.graph),
         ),
         attribute_alternative(graph, strict),

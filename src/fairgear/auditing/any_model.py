@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from fairgear import datasets
 from fairgear.auditing.adapters import Adapter, adapt
 from fairgear.auditing.affected import affected, changes, with_neighbors
 from fairgear.auditing.evaluation import Evaluation, evaluate_in
-from fairgear.auditing.influence import most_affected, neighbors_that_matter
+from fairgear.auditing.influence import NOT_ASKED, most_affected, neighbors_that_matter
 from fairgear.auditing.model import Predictions
 from fairgear.auditing.people import select
 from fairgear.auditing.response import COUNTERFACTUAL
@@ -20,6 +21,7 @@ from fairgear.auditing.sensitivity import Sensitivity, across
 from fairgear.auditing.sight import look
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel
+from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
 
 
@@ -89,6 +91,11 @@ def audit_in(
     level: float = 0.95,
 ) -> Audit:
     """Audit a model in worlds that are made once and shared; see `audit`."""
+    for what, count in (("self_people", self_people), ("affected_people", affected_people)):
+        if count is not None and count < 0:
+            raise ParameterError(
+                what, got=count, allowed="0 or more", next_step="leave it out for the usual number"
+            )
     graph = worlds.graph
     adapter = adapt(model, name=name, threshold=threshold)
     rows = select(graph, nodes)
@@ -98,6 +105,7 @@ def audit_in(
     factual = Predictions(people["score"].to_numpy(), people["label"].to_numpy())
     sight = look(adapter, worlds, rows, factual)
     causal_models, found, diagnostics = None, {}, None
+    positions = np.empty(0, dtype=np.int64)
     if worlds.causal_model is not None:
         diagnostics = worlds.diagnostics.to_dict()
         if other_causal_models:
@@ -105,6 +113,8 @@ def audit_in(
         asked = adapter.usual_affected if affected_people is None else affected_people
         positions = most_affected(*changes(people), asked)
         found = dict(neighbors_that_matter(adapter, worlds, rows, factual, positions))
+        if len(positions) and not found:
+            evaluation = replace(evaluation, notes=(*evaluation.notes, NOT_ASKED))
     return Audit(
         model={"name": adapter.name, "kind": adapter.kind, "threshold": adapter.threshold},
         sight=sight,
@@ -112,7 +122,7 @@ def audit_in(
         evaluation=replace(evaluation, people=with_neighbors(people, found)),
         diagnostics=diagnostics,
         causal_models=causal_models,
-        affected=affected(people, found) if found else (),
+        affected=affected(people, found or {int(at): () for at in positions}),
         graph=asdict(datasets.statistics(graph)),
         names=names_of(graph),
     )

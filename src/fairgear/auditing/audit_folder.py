@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from fairgear.files import (
     TEMPORARY,
     remove_leftovers,
     replacing,
-    unreadable,
     write_json,
     write_text,
 )
@@ -38,14 +36,23 @@ class AuditFolder:
 
     def claim(self) -> None:
         """Refuse a folder that holds anything but an earlier audit, before any work is done."""
-        ours = {file.name for file in (self.json, self.people, self.page, self.card)}
+        ours = {file.name for file in self._files()}
         try:
             held = {entry.name for entry in self.path.iterdir()}
         except FileNotFoundError:
             return
         except OSError as error:
-            raise unreadable(self.path, error) from error
-        other = sorted(name for name in held - ours - {AGAINST} if not name.endswith(TEMPORARY))
+            raise FileError(
+                f"output folder {self.path}",
+                got=str(error.strerror or error).lower(),
+                allowed="a folder, new or not",
+                next_step="choose another --out",
+            ) from error
+        other = sorted(name for name in held - ours if not name.endswith(TEMPORARY))
+        if AGAINST in other and self.against.path.is_dir():
+            # Somebody's own folder may have that name too.
+            self.against.claim()
+            other.remove(AGAINST)
         if other:
             raise FileError(
                 f"output folder {self.path}",
@@ -74,14 +81,23 @@ class AuditFolder:
         }
         self.json.unlink(missing_ok=True)
         if against is None:
-            # That of an earlier audit, which this one is not compared with.
-            shutil.rmtree(self.against.path, ignore_errors=True)
+            self.against.remove()
         with replacing(self.people) as temporary:
             audit.people.to_parquet(temporary, index=False)
         write_audit(facts, self.page)
         write_text(self.card, model_card(facts))
         write_json(self.json, facts)
         return facts
+
+    def remove(self) -> None:
+        """Take our files away, and the folder where nothing else is in it."""
+        for file in self._files():
+            file.unlink(missing_ok=True)
+        if self.path.is_dir() and not any(self.path.iterdir()):
+            self.path.rmdir()
+
+    def _files(self) -> tuple[Path, ...]:
+        return self.json, self.people, self.page, self.card
 
     def read(self) -> Audit:
         """The audit that `write` wrote."""

@@ -112,7 +112,7 @@ def evaluate_in(
 ) -> Evaluation:
     """Evaluate a fitted model in worlds that are there already; see `evaluate`."""
     graph, adapter = worlds.graph, adapt(model)
-    adapter.check(graph)
+    adapter.check(worlds)
     rows = select(graph, nodes)
     y, sens = (values[rows].cpu().numpy() for values in (graph.y, graph.sens))
     clusters = communities(graph.edge_index, len(graph.x), graph.node_id)[rows].cpu().numpy()
@@ -134,7 +134,7 @@ def evaluate_in(
         notes.extend(_about(worlds, worlds.causal_model, responses, len(rows)))
         notes.extend(_home_ground(adapter.original, worlds.causal_model))
     with noting(notes):
-        flips = {response.key: response.row(clusters, level) for response in responses}
+        flips = {response.key: response.row(clusters, level, worlds.seed) for response in responses}
     metrics = {key: estimate.value for key, estimate in estimates.items()}
     intervals = {key: estimate.interval for key, estimate in estimates.items()}
     for key, where in COUNTERFACTUAL.items():

@@ -51,6 +51,11 @@ class GroupSummary:
         del shares["intervals"]
         return shares | {f"{key}_interval": ends.to_json() for key, ends in self.intervals.items()}
 
+    def people(self, share: str) -> int:
+        """How many people a share is taken of."""
+        of = {"true_positive_rate": self.positives, "accuracy": self.labelled}
+        return of.get(share, self.count)
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GroupSummary:
         """What `to_dict` gave."""

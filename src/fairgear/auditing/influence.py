@@ -20,6 +20,10 @@ from fairgear.progress import bar
 
 # Neighbours asked about for each person, and of these the ones that are kept.
 ASKED, KEPT = 8, 3
+NOT_ASKED = (
+    "Which neighbours matter to the people most affected was not asked: it takes worlds that were "
+    "not computed."
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ def neighbors_that_matter(
 
     A neighbour's attribute is flipped with all that follows from it, one world a neighbour.
     `ASKED` neighbours of each person are asked about, those with the fewest links first: what a
-    neighbour is among few weighs most.
+    neighbour is among few weighs most. Nothing, where the model cannot answer in all these worlds:
+    of a few that it can, none need be the one that matters.
     """
     graph = worlds.graph
     asked = {int(at): _neighbors(worlds, int(rows[at])) for at in positions}
@@ -67,14 +72,14 @@ def neighbors_that_matter(
     nodes = torch.tensor(
         sorted(waiting, key=lambda row: int(graph.node_id[row])), dtype=torch.int64
     )
+    if not all(model.can_answer(world) for world in worlds.alone(nodes)):
+        return {}
     with (
         threads_for(model.small_steps),
         bar("asking about neighbours", total=len(nodes)) as progress,
     ):
         for node, world in zip(nodes.tolist(), worlds.alone(nodes), strict=True):
             progress.advance()
-            if not model.can_answer(world):
-                continue
             here = waiting[node]
             answer = predict(model, world, rows[here])
             for at, position in enumerate(here):

@@ -109,7 +109,7 @@ class Response:
         """Name of its columns in the table of people."""
         return key_of(self.protocol, self.intervention)
 
-    def row(self, clusters: Integers, level: float) -> FlipRow:
+    def row(self, clusters: Integers, level: float, seed: int = 0) -> FlipRow:
         """Its line in the table of flips; `clusters` are those of all evaluated people."""
         estimate = flip_estimate(self.flips, clusters[self.positions], level=level)
         parts = [self.flips] if isinstance(self.flips, Flips) else self.flips.by_world.values()
@@ -126,6 +126,7 @@ class Response:
                 lambda weights: weights @ moves.shift / weights.sum(axis=1),
                 clusters[self.positions],
                 level=level,
+                seed=seed,
             ),
             score_size=moves.size,
             rising=float(moves.rising.mean()),

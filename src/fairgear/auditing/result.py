@@ -82,6 +82,7 @@ class Audit:
         everyone = len(self.people)
         asked = {key: everyone for key in self.metrics}
         asked |= dict.fromkeys(LABELLED, int((self.people["y"] >= 0).sum()))
+        asked["delta_eo"] = int((self.people["y"] == 1).sum())
         measured = {row.key: row.people for row in self.evaluation.flips}
         asked |= {key: measured.get(where, 0) for key, where in COUNTERFACTUAL.items()}
         rows: list[tuple[str, str, float, Interval, int]] = [
@@ -93,7 +94,7 @@ class Audit:
             for row in self.evaluation.flips
         ]
         rows += [
-            ("group", f"{group.group} {key}", getattr(group, key), interval, group.count)
+            ("group", f"{group.group} {key}", getattr(group, key), interval, group.people(key))
             for group in self.evaluation.groups
             for key, interval in group.intervals.items()
         ]
@@ -157,8 +158,13 @@ class Audit:
             names=dict(details["names"]),
         )
 
-    def compare(self, other: Audit, *, level: float = 0.95) -> Comparison:
-        """This model against another one, person by person, on the same counterfactuals."""
+    def compare(self, other: Audit, *, level: float | None = None) -> Comparison:
+        """This model against another one, person by person, on the same counterfactuals.
+
+        Args:
+            other: the other model's audit.
+            level: of the intervals; that of this audit if not given.
+        """
         if self.config["worlds"] != other.config["worlds"]:
             raise ParameterError(
                 "two audits to compare",
@@ -168,7 +174,11 @@ class Audit:
             )
         names = (str(self.model["name"]), str(other.model["name"]))
         return compare_people(
-            self.people, other.people, names=names, level=level, seed=int(self.config["seed"])
+            self.people,
+            other.people,
+            names=names,
+            level=float(self.config["level"]) if level is None else level,
+            seed=int(self.config["seed"]),
         )
 
     def failures(self, *conditions: str) -> list[str]:

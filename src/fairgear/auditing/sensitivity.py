@@ -12,6 +12,7 @@ from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.alternatives import Alternative
 from fairgear.auditing.json_fields import from_fields, to_fields
 from fairgear.auditing.model import Predictions, predict
+from fairgear.auditing.notes import noting
 from fairgear.auditing.response import FlipRow, Response
 from fairgear.auditing.responses import whole_graph
 from fairgear.auditing.world import World
@@ -19,6 +20,9 @@ from fairgear.metrics import UNDEFINED, Interval
 from fairgear.metrics.inputs import Floats, Integers
 from fairgear.metrics.paired import paired_interval
 from fairgear.progress import bar
+
+# A difference of δCF that changes no verdict: one person in a hundred.
+MARGIN = 0.01
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class CausalModelRow:
         score_size: mean absolute change of the score.
         difference: `rate` minus that of the audit's own causal model.
         difference_interval: of it, person by person.
+        unmoved: whether everybody's answers are those of the audit's own model.
         error: why there is no rate, if so.
     """
 
@@ -43,6 +48,7 @@ class CausalModelRow:
     score_size: float
     difference: float
     difference_interval: Interval
+    unmoved: bool = False
     error: str | None = None
 
 
@@ -52,8 +58,9 @@ class Sensitivity:
 
     Attributes:
         rows: one for each.
-        depends: whether any of them differs from the first by more than the choice of people
-            could explain; None where no other could be had.
+        depends: True where any differs from the first by more than the choice of people could
+            explain, False where none can differ by more than `MARGIN`, None where there are too
+            few people to tell, or no other model could be had.
         verdict: that in a sentence.
     """
 
@@ -108,6 +115,7 @@ def across(
             own.score_size,
             0.0,
             Interval(0.0, 0.0),
+            unmoved=True,
         )
     ]
     asked = [world for other in others for draws in other.worlds.values() for world in draws]
@@ -150,16 +158,25 @@ def _row(
 ) -> CausalModelRow:
     nan = float("nan")
     if response is None:
-        return CausalModelRow(other.name, other.meaning, nan, UNDEFINED, nan, nan, UNDEFINED, error)
-    row = response.row(clusters, level)
+        return CausalModelRow(
+            other.name, other.meaning, nan, UNDEFINED, nan, nan, UNDEFINED, error=error
+        )
+    # What is undefined shows in the row.
+    with noting([]):
+        row = response.row(clusters, level)
+    unmoved = row.score_size == own.score_size and bool((response.flips.by_node == own_flips).all())
+    meaning = other.meaning
+    if unmoved and own.score_size > 0:
+        meaning += " On this graph its answers are those of the audit's own model."
     return CausalModelRow(
         other.name,
-        other.meaning,
+        meaning,
         row.rate,
         row.interval,
         row.score_size,
         row.rate - own.rate,
         paired_interval(response.flips.by_node, own_flips, clusters, level=level),
+        unmoved=unmoved,
     )
 
 
@@ -175,17 +192,25 @@ def _judged(rows: tuple[CausalModelRow, ...]) -> Sensitivity:
     if low.rate == high.rate:
         span = f"{low.rate:.4f}"
     reach = f"δCF is {own.rate:.4f} under the causal model of this audit and {span} under others"
-    if not apart:
+    if apart:
+        names = ", ".join(row.model for row in apart)
         return Sensitivity(
             rows,
-            False,
-            f"No other causal model moves the verdict by more than the choice of people explains: "
-            f"{reach}.",
+            True,
+            f"The verdict depends on the causal model: {reach}. Those that differ by more than "
+            f"the choice of people explains: {names}.",
         )
-    names = ", ".join(row.model for row in apart)
+    if all(_close(row) for row in others):
+        return Sensitivity(rows, False, f"The verdict hardly moves with the causal model: {reach}.")
     return Sensitivity(
         rows,
-        True,
-        f"The verdict depends on the causal model: {reach}. Those that differ by more than the "
-        f"choice of people explains: {names}.",
+        None,
+        "Whether the verdict depends on the causal model cannot be told on so few people: "
+        f"{reach}.",
     )
+
+
+def _close(row: CausalModelRow) -> bool:
+    """Whether no difference worth a word is left: none at all here, or none within the interval."""
+    ends = row.difference_interval
+    return row.unmoved or (ends.defined and max(abs(ends.low), abs(ends.high)) <= MARGIN)

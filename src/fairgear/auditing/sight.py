@@ -14,6 +14,7 @@ from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FairgearError
 from fairgear.progress import bar
+from fairgear.report.sight import cautions
 
 
 @dataclass(frozen=True)
@@ -32,23 +33,7 @@ class Sight:
 
     def sentences(self) -> list[str]:
         """What a reader of the numbers must know."""
-        said = []
-        if self.sens is False:
-            said.append(
-                "The model does not look at the sensitive column: its scores are the same "
-                "whatever that holds."
-            )
-        if self.graph is False:
-            said.append(
-                "The model does not look at the graph: its scores are the same with every edge "
-                "taken away."
-            )
-        if self.repeats is False:
-            said.append(
-                "The model gives other scores when it is asked twice about the same graph, so "
-                "some flips are its own noise: fix its seed, or switch its dropout off."
-            )
-        return said
+        return list(cautions(self.to_dict()))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -67,7 +52,7 @@ def look(model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions) -> 
 
         again = same(worlds.factual) if model.can_repeat else None
         blind = [same(attribute[rate][0]) for rate in (0.0, 1.0)]
-        edges = same(worlds.edgeless)
+        edges = same(worlds.edgeless) if worlds.graph.num_undirected_edges else None
     return Sight(
         sens=None if None in blind else not all(blind),
         graph=None if edges is None else not edges,
@@ -86,5 +71,8 @@ def _same(model: Adapter, world: World, rows: Tensor, factual: Predictions) -> b
             # It cannot do without edges, so it looks at them.
             return False
         raise
-    scale = max(1.0, float(np.abs(factual.scores).max()))
-    return bool(np.abs(answer.scores - factual.scores).max() <= ROUNDING * scale)
+    if not np.array_equal(answer.labels, factual.labels):
+        return False
+    # Scores may be of any size: what counts is how far they are apart.
+    spread = float(np.ptp(factual.scores)) or 1.0
+    return bool(np.abs(answer.scores - factual.scores).max() <= ROUNDING * spread)

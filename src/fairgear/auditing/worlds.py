@@ -23,6 +23,7 @@ from fairgear.causal import (
 )
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.seeds import check_seed
 
 
 class Worlds:
@@ -60,7 +61,7 @@ class Worlds:
             )
         self.graph = graph
         self.draws = draws
-        self.seed = seed
+        self.seed = check_seed("seed of the worlds", seed)
         self.released_share = released_share
         self.causal_model = causal_model
         self.why_none = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -92,16 +93,22 @@ def audit(
     json
         Print the results as one JSON object and nothing else on stdout.
     """
-    from fairgear.experiments.audit_config import audit_config, checked_conditions, settings_of_run
+    from fairgear.experiments.audit_config import (
+        audit_config,
+        checked_conditions,
+        on_dataset,
+        settings_of_run,
+        strangers_note,
+    )
     from fairgear.experiments.run_config import merged
 
     conditions = checked_conditions(fail_if or [])
-    values = settings_of_run(model) if dataset is None else {"dataset": dataset}
-    config = audit_config(merged(values, _typed(settings, data)))
+    run = settings_of_run(model) or settings_of_run(against or "")
+    config = audit_config(merged(on_dataset(run, dataset), _typed(settings, data)))
 
     from fairgear.auditing import AuditFolder
     from fairgear.experiments.audit_run import execute_audit
-    from fairgear.experiments.audited import audited_model, saved_model
+    from fairgear.experiments.audited import audited_model, encoding_of
 
     def named(text: str) -> Any:
         return audited_model(
@@ -115,10 +122,16 @@ def audit(
     name = _slug(f"{Path(config.dataset).stem}-{model}")
     folder = AuditFolder(out if out is not None else Path("audits") / name)
     folder.claim()
-    other = None if against is None else named(against)
-    results = execute_audit(
-        config, named(model), folder, against=other, encoding=saved_model(model)
-    )
+    # What a model prints is not the result.
+    with redirect_stdout(sys.stderr):
+        results = execute_audit(
+            config,
+            named(model),
+            folder,
+            against=None if against is None else named(against),
+            encoding=encoding_of(model, against),
+            note=strangers_note(run, config),
+        )
     _finish(results, folder, conditions, json=json)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fairgear.errors import ParameterError
 from fairgear.experiments.data_config import DataConfig
+from fairgear.experiments.own_data import checked_data, is_path
 from fairgear.experiments.run_config import read_yaml
 from fairgear.methods.config import Config, Limits
 
@@ -65,12 +66,40 @@ class AuditConfig(Config):
 
 
 def settings_of_run(model: str) -> dict[str, Any]:
-    """What a run's folder says on its data, so that its model is audited on the people it kept."""
-    config = Path(model) / "config.yaml"
-    if not config.is_file():
-        return {}
-    values = read_yaml(config)
-    return {key: values[key] for key in _SHARED if key in values}
+    """What a run's folder says on its data, so that its model is audited on the people it kept.
+
+    The folder of the run itself, or of the model in it; nothing for any other model.
+    """
+    for folder in (Path(model), Path(model).parent):
+        config = folder / "config.yaml"
+        if config.is_file() and (folder / "model" / "model.json").is_file():
+            values = read_yaml(config)
+            return {key: values[key] for key in _SHARED if key in values}
+    return {}
+
+
+def on_dataset(values: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
+    """The settings of a run with another dataset in the place of its own, if one is named."""
+    if dataset is None or dataset == values.get("dataset"):
+        return dict(values)
+    kept = {key: value for key, value in values.items() if key in ("split", "seed")}
+    if is_path(dataset) and "data" in values:
+        # Another table with the same columns; its content is its own.
+        kept["data"] = {k: v for k, v in values["data"].items() if k not in ("sha256", "edges")}
+    return {**kept, "dataset": dataset}
+
+
+def strangers_note(run: Mapping[str, Any], config: AuditConfig) -> str | None:
+    """A warning where a run's model is audited on its own data with another split than its own."""
+    if run.get("dataset") != config.dataset or config.nodes == "train":
+        return None
+    known = {key: value for key, value in run.items() if key in ("split", "seed")}
+    if config.nodes != "all" and all(getattr(config, key) == known[key] for key in known):
+        return None
+    return (
+        "Among the audited people are some that the model was trained on: accuracy flatters it. "
+        "Leave out --split, --seed and --nodes to audit those whom its run kept for the test."
+    )
 
 
 def checked_conditions(conditions: list[str]) -> list[str]:
@@ -82,18 +111,17 @@ def checked_conditions(conditions: list[str]) -> list[str]:
     return conditions
 
 
-def audit_config(values: Mapping[str, Any]) -> AuditConfig:
-    """Checked settings, with the hash of one's own data; labels are only needed for a split."""
-    from dataclasses import replace
+def audit_config(values: Mapping[str, Any], *, listed: bool = True) -> AuditConfig:
+    """Checked settings, with the hash of one's own data; labels are only needed for a split.
 
-    from fairgear.experiments.own_data import checked_data, is_path
-
+    `listed` is whether a file of node ids must still be there.
+    """
     config = AuditConfig.from_dict(values)
     labelled = config.nodes in SPLIT_PARTS
     data = checked_data(
         config.dataset, config.data, graph_seed=config.graph_seed, labelled=labelled
     )
-    if config.nodes not in PARTS and not Path(config.nodes).is_file():
+    if listed and config.nodes not in PARTS and not Path(config.nodes).is_file():
         raise ParameterError(
             "--nodes",
             got=repr(config.nodes),

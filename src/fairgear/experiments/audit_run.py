@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from fairgear.auditing.exchange import read_manifest
 from fairgear.errors import FileError
 from fairgear.experiments.audit_config import AuditConfig, audit_config
 from fairgear.experiments.audit_data import load_audit_data, people_of, worlds_of
+from fairgear.experiments.own_data import is_path
 from fairgear.experiments.provenance import Stages, provenance
+from fairgear.progress import log
 
 
 def execute_audit(
@@ -32,6 +35,7 @@ def execute_audit(
     *,
     against: Adapter | None = None,
     encoding: Path | None = None,
+    note: str | None = None,
 ) -> dict[str, Any]:
     """Audit a model, and another beside it; returns what `audit.json` holds.
 
@@ -41,8 +45,13 @@ def execute_audit(
         folder: where to write.
         against: another model, audited on the same counterfactuals and compared.
         encoding: the folder of a model that was trained on one's own data: read as these were.
+        note: a sentence that the results must be read with.
     """
     stages = Stages()
+    if note is not None:
+        log(note)
+        for adapter in filter(None, (model, against)):
+            adapter.notes = (note, *adapter.notes)
     with stages.stage("loading the graph"):
         data = load_audit_data(config, encoding)
         worlds = worlds_of(config, data)
@@ -64,7 +73,7 @@ def execute_export(config: AuditConfig, folder: Path, *, graph_format: str) -> i
         nodes=people_of(config, data.graph),
         self_people=50 if config.self_people is None else config.self_people,
         format=graph_format,
-        about={"audit": config.to_dict()},
+        about={"audit": _from_anywhere(config).to_dict()},
         extra=extra,
     )
     return len(manifest.worlds)
@@ -83,13 +92,13 @@ def execute_score(
             allowed="its folder, whose manifest names the data",
             next_step="use fairgear.audit(FolderAdapter(folder), graph) in Python",
         )
-    config = audit_config(settings)
+    config = audit_config(settings, listed=False)
     model = FolderAdapter(exported, name=name, threshold=threshold)
     stages = Stages()
     with stages.stage("loading the graph"):
         data = load_audit_data(config)
-        model.check(data.graph)
         worlds = worlds_of(config, data)
+        model.check(worlds)
         # Those whose scores were asked for, whatever has become of a list of ids since.
         audited = torch.isin(data.graph.node_id, torch.tensor(manifest.audited))
     return _audited(config, worlds, audited, model, folder, stages)
@@ -123,6 +132,18 @@ def _audited(
         comparison = first.compare(second, level=config.level)
         folder.against.write(second, provenance=_provenance(worlds, stages))
     return folder.write(first, against=comparison, provenance=_provenance(worlds, stages))
+
+
+def _from_anywhere(config: AuditConfig) -> AuditConfig:
+    """The same settings with whole paths: scores may be handed in from another folder."""
+    if not is_path(config.dataset):
+        return config
+    edges = str(Path(config.data.edges).resolve()) if config.data.edges else ""
+    return replace(
+        config,
+        dataset=str(Path(config.dataset).resolve()),
+        data=replace(config.data, edges=edges),
+    )
 
 
 def _provenance(worlds: Worlds, stages: Stages) -> dict[str, Any]:

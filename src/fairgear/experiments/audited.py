@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 from fairgear.auditing import Adapter, CommandAdapter, adapt
+from fairgear.auditing.exchange.graph_files import check_format
 from fairgear.errors import FairgearError, FileError, ParameterError
+from fairgear.experiments.own_data import ENCODING
 from fairgear.methods import load_model
 
 _CODE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -32,6 +34,7 @@ def audited_model(
         graph_format: in which a command reads graphs.
         time_limit: seconds that a command may take for one graph.
     """
+    check_format(graph_format)
     if "{graph}" in text:
         return CommandAdapter(text, threshold=threshold, format=graph_format, time_limit=time_limit)
     folder = saved_model(text)
@@ -61,6 +64,23 @@ def saved_model(text: str) -> Path | None:
         if (folder / "model.json").is_file():
             return folder
     return None
+
+
+def encoding_of(*models: str | None) -> Path | None:
+    """The folder of the saved model whose way of reading one's own data must be kept, if any.
+
+    Two models that read the same table in different ways cannot be asked about one graph.
+    """
+    saved = [saved_model(text) for text in models if text is not None]
+    found = [folder for folder in saved if folder is not None and (folder / ENCODING).exists()]
+    if len({(folder / ENCODING).read_bytes() for folder in found}) > 1:
+        raise ParameterError(
+            "two models to compare",
+            got="models trained on tables that were encoded in different ways",
+            allowed="models trained on the same columns and values",
+            next_step="audit each by itself",
+        )
+    return found[0] if found else None
 
 
 def _python_object(text: str) -> object:

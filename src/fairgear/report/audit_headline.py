@@ -7,21 +7,8 @@ from dataclasses import dataclass
 from fairgear.report.headline import GRAPH_COUNTS, Headline, headline, measured_on
 from fairgear.report.numbers import plain
 from fairgear.report.parts import Part, mapping
+from fairgear.report.sight import UNSTEADY, seen
 
-# Whether it looks at the sensitive column, at the graph, and gives the same answers twice.
-_SIGHT = {
-    ("sens", False): "It does not look at the sensitive column: its scores are the same whatever "
-    "that holds.",
-    ("sens", True): "It looks at the sensitive column: scores change when nothing but that does.",
-    ("graph", False): "It does not look at the graph: its scores are the same with every edge "
-    "taken away.",
-    ("graph", True): "It looks at the graph: scores change when every edge is taken away.",
-    ("repeats", True): "Asked twice, it gives the same scores.",
-}
-_UNSTEADY = (
-    "The model answers differently when asked twice about the same people: some of the changes "
-    "below are its own, and would be there had no attribute changed."
-)
 _DEPENDS = "How many answers change depends on the causal model: others find another share."
 _SETTINGS = (
     ("causal model", "causal_model"),
@@ -55,19 +42,14 @@ def audit_headline(audit: Part) -> AuditHeadline:
         accurate=common.accurate,
         alike=common.alike,
         kind=str(model.get("kind") or ""),
-        sight=_sight(audit),
+        sight=seen(mapping(model, "sight")),
     )
-
-
-def _sight(audit: Part) -> tuple[str, ...]:
-    sight = mapping(mapping(audit, "model"), "sight")
-    return tuple(words for (key, seen), words in _SIGHT.items() if sight.get(key) is seen)
 
 
 def _cautions(audit: Part) -> tuple[str, ...]:
     found = []
     if mapping(mapping(audit, "model"), "sight").get("repeats") is False:
-        found.append(_UNSTEADY)
+        found.append(UNSTEADY)
     others = mapping(audit, "causal_models")
     if others.get("depends") is True:
         found.append(str(others.get("verdict") or _DEPENDS))

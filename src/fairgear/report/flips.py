@@ -11,8 +11,8 @@ from fairgear.report.parts import Part, interval, mapping, number, rows
 from fairgear.report.scales import Scale
 
 PROTOCOLS = {
-    "strict": "The causal model in full: features, links and surroundings are made anew for the "
-    "other attributes.",
+    "strict": "The causal model in full: features, links and surroundings change as far as it has "
+    "them follow the attributes.",
     "released": "Softened as in the paper's released code: the sensitive column moves, other "
     "features a little, links not at all.",
     "placebo": "The softening alone, with nobody's attribute changed: what released would find "

@@ -65,10 +65,18 @@ def _answers(run: Part) -> tuple[str, ...]:
     second = (
         "Whether it treats them alike was not measured."
         if flips is None
-        else "Had their sensitive attributes, or those of the people around them, been different, "
-        f"{percent(flips)} of them would get another answer{_sure(alike)}."
+        else "In worlds where everybody's sensitive attribute is set, to 0, to 1 or half and half, "
+        f"{percent(flips)} of them would get another answer on average{_sure(alike)}; many keep "
+        "their own attribute there."
     )
-    return first, second
+    own, sure = _value(run, "delta_cf_self")
+    if own is None:
+        return first, second
+    third = (
+        f"Had only their own attribute been the other, {percent(own)} of those asked about would "
+        f"get another answer{_sure(sure)}."
+    )
+    return first, second, third
 
 
 def _sure(ends: tuple[float, float] | None) -> str:

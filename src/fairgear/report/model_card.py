@@ -13,9 +13,11 @@ from fairgear.report.numbers import stated_level
 from fairgear.report.parts import Part, mapping, notes, whole
 
 _READING = (
-    "δCF is the share of people whose answer changes in a world where sensitive attributes are "
-    "different. Read it only beside accuracy and AUROC: a model that gives everybody the same "
-    "answer has δCF 0 and is useless."
+    "δCF is the share of people whose answer changes when everybody's sensitive attribute is set "
+    "to 0, half of them to 1, or all of them to 1, averaged over the three. About half of the "
+    "people keep their own attribute in such a world, so a model that copies it has a δCF near "
+    "0.5. Read it only beside accuracy and AUROC: a model that gives everybody the same answer has "
+    "δCF 0 and is useless."
 )
 
 

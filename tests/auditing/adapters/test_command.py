@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
+import subprocess
 import sys
 import tempfile
 import textwrap
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -310,3 +313,93 @@ def test_ctrl_c_ends_the_program(program: Program, worlds: Worlds, tmp_path: Pat
         CommandAdapter(command, name="mine").scores(worlds.factual, SOME)
     assert gone(pids)
     assert left(tmp_path) == []
+
+
+def test_what_runs_on_in_the_background_is_ended(
+    program: Program, worlds: Worlds, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    answers = HEADER + '[print(i, 0.5, sep=",") for i in range(60)]\n'
+    source = textwrap.dedent(SLOW).replace("time.sleep(60)\n", answers)
+    command = f"{program(source)} {{graph}} {shlex.quote(str(pids))}"
+    CommandAdapter(command).scores(worlds.factual, SOME)
+    assert gone(pids)
+
+
+# Ends whoever runs it, as a scheduler would, once its child runs.
+TERMINATES = SLOW.replace(
+    "    time.sleep(60)\n", "    os.kill(os.getppid(), 15)\n    time.sleep(60)"
+)
+
+
+def test_sigterm_ends_the_program_first(program: Program, worlds: Worlds, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    adapter = CommandAdapter(f"{program(TERMINATES)} {{graph}} {shlex.quote(str(pids))}")
+    heard: list[tuple[int, list[str], bool]] = []
+
+    def handler(number: int, frame: object) -> None:
+        heard.append((number, left(tmp_path), gone(pids)))
+
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        with pytest.raises(SystemExit) as caught:
+            adapter.scores(worlds.factual, SOME)
+        assert signal.getsignal(signal.SIGTERM) is handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert caught.value.code == 143
+    assert heard == [(15, [], True)]
+
+
+def test_whoever_ignores_sigterm_goes_on(program: Program, worlds: Worlds) -> None:
+    source = 'os.kill(os.getppid(), 15)\nprint("node_id,score")\n'
+    source += '[print(i, 0.5, sep=",") for i in range(60)]'
+    adapter = CommandAdapter(program(source) + " {graph}")
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        assert adapter.scores(worlds.factual, SOME).tolist() == [0.5] * 3
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_other_threads_may_run_programs(program: Program, worlds: Worlds) -> None:
+    answers = HEADER + '[print(i, 0.5, sep=",") for i in range(60)]'
+    adapter = CommandAdapter(program(answers) + " {graph}")
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(adapter.scores, worlds.factual, SOME).result()
+    assert found.tolist() == [0.5] * 3
+
+
+def test_a_process_that_is_terminated_leaves_nothing(program: Program, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    command = f"{program(TERMINATES)} {{graph}} {shlex.quote(str(pids))}"
+    code = textwrap.dedent(
+        f"""
+        import torch
+        from fairgear.auditing import CommandAdapter, Worlds
+        from tests.auditing.models import small_graph
+        CommandAdapter({command!r}).scores(Worlds(small_graph(60)).factual, torch.arange(3))
+        """
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    assert ended.returncode == -signal.SIGTERM
+    assert gone(pids)
+    assert left(tmp_path) == []
+
+
+def test_people_by_name(program: Program, worlds: Worlds) -> None:
+    graph = worlds.graph.replace()
+    graph["node_names"] = tuple(f"p {i}" for i in range(60))
+    world = Worlds(graph, draws=1).factual
+    source = """
+        rows = [line.split(",") for line in open(sys.argv[1] + "/nodes.csv")][1:]
+        print("node_name,score")
+        [print(row[1], int(row[0]) / 100, sep=",") for row in rows[: int(sys.argv[2])]]
+    """
+    adapter = CommandAdapter(program(source) + " {graph} 60", name="mine")
+    assert adapter.scores(world, SOME).tolist() == [0.05, 0.02, 0.4]
+    adapter = CommandAdapter(program(source) + " {graph} 30", name="mine")
+    with pytest.raises(FairgearError, match="got no score of 1 nodes, the first 'p 40'; allowed"):
+        adapter.scores(world, SOME)

@@ -11,11 +11,12 @@ import pytest
 import torch
 
 from fairgear import SensitiveGraph
-from fairgear.auditing import people
+from fairgear.auditing import audit_in, people
 from fairgear.auditing.adapters import FolderAdapter, adapt
 from fairgear.auditing.exchange import export_worlds
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
+from fairgear.causal import CausalModel, FittedCausalModel
 from fairgear.errors import FairgearError, FileError
 
 NODES = torch.arange(10, 40)
@@ -33,7 +34,8 @@ def exported(worlds: Worlds, folder: Path, score: Score = share, form: str = "cs
     (folder / "scores").mkdir()
     for entry in manifest.worlds:
         with np.load(folder / entry.path) as found:
-            fields: dict[str, Any] = {key: torch.from_numpy(found[key]) for key in found}
+            known = [key for key in found if key != "node_name"]
+            fields: dict[str, Any] = {key: torch.from_numpy(found[key]) for key in known}
         graph = SensitiveGraph(**fields)
         scores = score(graph).numpy()
         place = (folder / entry.scores).with_suffix(f".{form}")
@@ -59,7 +61,7 @@ def unmade(world: World) -> World:
 def test_scores_are_those_of_the_model_itself(worlds: Worlds, tmp_path: Path, form: str) -> None:
     exported(worlds, tmp_path, form=form)
     adapter, direct = FolderAdapter(tmp_path), adapt(share)
-    adapter.check(worlds.graph)
+    adapter.check(worlds)
     alone = NODES[people.sample(worlds.graph, NODES, 3, worlds.seed)]
     asked = [worlds.factual, worlds.edgeless, worlds.placebo, worlds.released[0.5][0]]
     asked += [worlds.strict[1.0][0], worlds.random[0], *worlds.alone(alone)]
@@ -99,7 +101,7 @@ def test_missing_scores(worlds: Worlds, tmp_path: Path) -> None:
     # What is there can be asked for; the whole is not complete.
     adapter.scores(worlds.factual, SOME)
     for ask in (
-        lambda: adapter.check(worlds.graph),
+        lambda: adapter.check(worlds),
         lambda: adapter.scores(worlds.strict[1.0][0], SOME),
     ):
         with pytest.raises(FileError) as caught:
@@ -111,22 +113,65 @@ def test_missing_scores(worlds: Worlds, tmp_path: Path) -> None:
         )
 
 
-def test_another_graph(worlds: Worlds, tmp_path: Path) -> None:
+def others(graph: SensitiveGraph, model: CausalModel) -> dict[str, Worlds]:
+    """Worlds that are not those of `graph` and `model`, by what differs."""
+    edgeless = graph.replace(edge_index=graph.edge_index[:, :0])
+    moved = graph.replace(x=torch.cat([graph.x[:, :1], graph.x[:, 1:] * 2], dim=1))
+    return {
+        "another graph": Worlds(edgeless, model, draws=1),
+        "another graph and other features": Worlds(
+            graph.permute(torch.arange(60).flip(0)), model, draws=1
+        ),
+        "other features": Worlds(moved, model, draws=1),
+        "another causal model": Worlds(graph, FittedCausalModel().fit(graph), draws=1),
+        "another number of draws": Worlds(graph, draws=2),
+        "another seed": Worlds(graph, draws=1, seed=1),
+        "another released share": Worlds(graph, draws=1, released_share=0.5),
+        "another number of draws and another seed": Worlds(edgeless, model, draws=2, seed=1),
+        "other labels or another split": Worlds(graph.replace(y=1 - graph.y), model, draws=1),
+    }
+
+
+def test_other_worlds(worlds: Worlds, tmp_path: Path) -> None:
     exported(worlds, tmp_path)
     adapter = FolderAdapter(tmp_path)
-    graph = worlds.graph
-    others = [
-        graph.replace(edge_index=graph.edge_index[:, :0]),
-        graph.permute(torch.arange(60).flip(0)),
-    ]
-    for other in others:
+    for difference, made in others(worlds.graph, worlds.known_model()).items():
         with pytest.raises(FileError) as caught:
-            adapter.check(other)
+            adapter.check(made)
         assert str(caught.value) == (
-            f"scores in {tmp_path}: got scores of another graph than the one to audit; allowed: "
-            "the same people, groups and edges, in the same order. Next: audit the graph that "
-            "was exported, or export this one."
+            f"scores in {tmp_path}: got scores of worlds with {difference}; allowed: scores of "
+            "the worlds to audit: the same graph, people in the same order, causal model, draws, "
+            "seed and released_share. Next: audit as manifest.json in the folder says, or export "
+            "these worlds."
         )
+
+
+def test_an_audit_of_other_worlds_is_refused(worlds: Worlds, tmp_path: Path) -> None:
+    exported(worlds, tmp_path)
+    with pytest.raises(FileError, match="scores of worlds with another seed"):
+        audit_in(Worlds(worlds.graph, draws=1, seed=1), FolderAdapter(tmp_path), nodes=NODES)
+
+
+def test_people_by_name(worlds: Worlds, tmp_path: Path) -> None:
+    graph = worlds.graph.replace()
+    graph["node_names"] = tuple(f"Ann, the {i}th" for i in range(60))
+    named = Worlds(graph, draws=1)
+    exported(named, tmp_path)
+    adapter = FolderAdapter(tmp_path, name="mine")
+    expected = adapter.scores(unmade(named.factual), SOME)
+    path = tmp_path / "scores" / "factual-unchanged-draw-0.csv"
+    table = pd.read_csv(path)
+    table["node_name"] = [graph["node_names"][i] for i in table.pop("node_id")]
+    table.to_csv(path, index=False)
+    np.testing.assert_array_equal(adapter.scores(unmade(named.factual), SOME), expected)
+    table.loc[table["node_name"] == "Ann, the 10th", "score"] = np.nan
+    table.to_csv(path, index=False)
+    with pytest.raises(FairgearError) as caught:
+        adapter.scores(unmade(named.factual), SOME)
+    assert str(caught.value).startswith(
+        "the model 'mine' in the world 'factual-unchanged-draw-0': got 1 NaN or infinite scores, "
+        "the first of node 'Ann, the 10th';"
+    )
 
 
 def test_scores_are_checked_like_all_others(worlds: Worlds, tmp_path: Path) -> None:

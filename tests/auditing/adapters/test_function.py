@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -99,6 +100,12 @@ WRONG: dict[str, tuple[Callable[[SensitiveGraph], Any], str]] = {
         "got ZeroDivisionError: integer division or modulo by zero; allowed: a model that "
         "answers in every world. Next: see that it works when it is called with a graph alone.",
     ),
+    # Otherwise the whole command would end there, and with the status of a success.
+    "exit": (
+        lambda graph: sys.exit(0),
+        "got SystemExit: 0; allowed: a model that answers in every world. "
+        "Next: see that it works when it is called with a graph alone.",
+    ),
 }
 
 
@@ -164,3 +171,11 @@ def test_a_reordered_graph_takes_series_in_its_own_order(graph: SensitiveGraph) 
     by_row = adapt(lambda graph: pd.Series(ids / 100)).scores(world, SOME)
     np.testing.assert_array_equal(by_id, ids[SOME.numpy()] / 100)
     np.testing.assert_array_equal(by_id, by_row)
+
+
+def test_people_without_a_score_are_named(worlds: Worlds) -> None:
+    graph = worlds.graph.replace()
+    graph["node_names"] = tuple(f"p {i}" for i in range(60))
+    world = Worlds(graph, draws=1).factual
+    with pytest.raises(ParameterError, match=r"3 NaN or infinite scores, the first of node 'p 7';"):
+        adapt(lambda graph: torch.full((60,), float("nan"))).scores(world, SOME)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -232,3 +233,97 @@ def test_wrong_outputs(worlds: Worlds, answer: Callable[[Tensor], Any], message:
         adapt(Says(answer)).scores(worlds.factual, SOME)
     where = "the model 'Says' in the world 'factual-unchanged-draw-0': "
     assert str(caught.value) == where + message
+
+
+STATE = (
+    "It keeps a state that it changes when asked; it was asked every time in the state it came in."
+)
+
+
+class Counts(nn.Module):
+    """Changes a buffer in place, puts another tensor in the place of one, and adds a third."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("asked", torch.zeros(60))
+        self.register_buffer("total", torch.zeros(()))
+        self.register_buffer("first", None)
+        self.asked: Tensor
+        self.total: Tensor
+        self.first: Tensor | None
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        self.asked += x.sum(dim=1)
+        self.total = self.total + 1
+        if self.first is None:
+            self.first = x
+            self.register_buffer("seen", x)
+        # Its own buffer, not a copy of it.
+        return self.asked if self.total == 1 else x.sum(dim=1) * 0
+
+
+def test_a_state_that_is_changed_is_put_back(worlds: Worlds, other: World) -> None:
+    module = Counts()
+    held = module.asked
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    adapter = adapt(module, output="logits")
+    alone = [adapt(Counts(), output="logits").scores(w, ALL) for w in (worlds.factual, other)]
+    for world, expected in zip((worlds.factual, other), alone, strict=True):
+        np.testing.assert_array_equal(adapter.scores(world, ALL), expected)
+    np.testing.assert_allclose(alone[1], other.graph.x.sum(dim=1).sigmoid().numpy(), rtol=1e-6)
+    assert module.asked is held
+    assert module.first is None
+    assert module.state_dict().keys() == before.keys()
+    assert all(torch.equal(value, before[name]) for name, value in module.state_dict().items())
+    assert adapter.notes == (STATE,)
+
+
+def test_a_state_is_put_back_after_an_error(worlds: Worlds) -> None:
+    class Breaks(Counts):
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            super().forward(x, edge_index)
+            raise RuntimeError("no")
+
+    module = Breaks()
+    with pytest.raises(ParameterError, match="got RuntimeError: no"):
+        adapt(module).scores(worlds.factual, SOME)
+    assert torch.equal(module.asked, torch.zeros(60))
+
+
+def test_a_state_that_stays_is_not_spoken_of(worlds: Worlds) -> None:
+    class Quiet(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("unknown", torch.tensor([float("nan"), 1.0]))
+            self.register_buffer("links", torch.eye(60).to_sparse())
+            self.links: Tensor
+
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            return (self.links @ x).sum(dim=1)
+
+    adapter = adapt(Quiet(), output="logits")
+    adapter.scores(worlds.factual, SOME)
+    assert adapter.notes == ()
+
+
+def test_a_sparse_state_is_put_back(worlds: Worlds) -> None:
+    class Doubles(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("links", torch.eye(60).to_sparse())
+            self.links: Tensor
+
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            self.links.mul_(2)
+            return (self.links @ x).sum(dim=1)
+
+    module = Doubles()
+    adapter = adapt(module, output="logits")
+    adapter.scores(worlds.factual, SOME)
+    assert torch.equal(module.links.to_dense(), torch.eye(60))
+    assert adapter.notes == (STATE,)
+
+
+def test_a_module_that_exits(worlds: Worlds) -> None:
+    with pytest.raises(ParameterError, match="got SystemExit: 0; allowed: a model that answers"):
+        adapt(Says(lambda x: sys.exit(0))).scores(worlds.factual, SOME)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -7,13 +8,23 @@ import pandas as pd
 import pytest
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import f1_score, make_scorer
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    TunedThresholdClassifierCV,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from fairgear import SensitiveGraph
 from fairgear.auditing.adapters import TableAdapter, adapt
+from fairgear.auditing.evaluation import evaluate_in
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import NotFittedError, ParameterError
@@ -172,3 +183,159 @@ def test_features_that_the_graph_does_not_have(graph: SensitiveGraph, worlds: Wo
 def test_a_regression_has_no_probabilities(graph: SensitiveGraph) -> None:
     with pytest.raises(ParameterError, match=r"a model to audit: got a LinearRegression;"):
         adapt(LinearRegression().fit(graph.x.numpy(), graph.y.numpy()))
+
+
+def own_thresholds(graph: SensitiveGraph) -> dict[str, tuple[Any, str]]:
+    """Classifiers that were given a threshold, and what is said about it."""
+    x, y = graph.x.numpy(), graph.y.numpy()
+    plain, tree = LogisticRegression(), DecisionTreeClassifier(max_depth=2, random_state=0)
+    by_odds = {"threshold": -0.4, "response_method": "decision_function"}
+    # A leaf's share of class 1: many people have exactly the threshold.
+    share = float(np.median(tree.fit(x, y).predict_proba(x)[:, 1]))
+    said = "Its own threshold is used: "
+    tuned = TunedThresholdClassifierCV(plain, cv=3, scoring=make_scorer(f1_score)).fit(x, y)
+    turned = TunedThresholdClassifierCV(
+        plain, cv=3, scoring=make_scorer(f1_score, pos_label=0)
+    ).fit(x, y)
+    return {
+        "fixed": (
+            FixedThresholdClassifier(plain, threshold=0.3),
+            f"{said}0.3 of its predict_proba.",
+        ),
+        "of class 0": (
+            FixedThresholdClassifier(plain, threshold=0.3, pos_label=0),
+            f"{said}0.3 of its predict_proba.",
+        ),
+        "by decision function": (
+            FixedThresholdClassifier(plain, **by_odds),
+            f"{said}-0.4 of its decision_function, by the logistic function.",
+        ),
+        "only decision function": (
+            FixedThresholdClassifier(LinearSVC()),
+            f"{said}0 of its decision_function, by the logistic function.",
+        ),
+        "met exactly": (
+            FixedThresholdClassifier(tree, threshold=share),
+            f"{said}{share:g} of its predict_proba.",
+        ),
+        "everybody": (
+            FixedThresholdClassifier(plain, threshold=0.0),
+            f"{said}0 of its predict_proba.",
+        ),
+        "in a pipeline": (
+            make_pipeline(StandardScaler(), FixedThresholdClassifier(plain, threshold=0.3)),
+            f"{said}0.3 of its predict_proba.",
+        ),
+        "searched for": (
+            GridSearchCV(FixedThresholdClassifier(plain), {"threshold": [0.3]}, cv=2),
+            f"{said}0.3 of its predict_proba.",
+        ),
+        "tuned": (tuned, f"{said}{tuned.best_threshold_:g} of its predict_proba."),
+        "tuned for class 0": (turned, f"{said}{turned.best_threshold_:g} of its predict_proba."),
+    }
+
+
+def test_labels_are_those_of_a_classifier_with_a_threshold(
+    graph: SensitiveGraph, worlds: Worlds, other: World
+) -> None:
+    everyone = torch.arange(60)
+    for kind, (model, note) in own_thresholds(graph).items():
+        model.fit(graph.x.numpy(), graph.y.numpy())
+        adapter = adapt(model)
+        adapter.check(worlds)
+        for world in (worlds.factual, other):
+            labels = adapter.scores(world, everyone) > adapter.threshold
+            np.testing.assert_array_equal(labels, model.predict(world.graph.x.numpy()), kind)
+        assert adapter.notes == (NO_EDGES, note), kind
+
+
+class Disagrees(LinearSVC):  # type: ignore[misc]  # scikit-learn has no types
+    """Decides by its decision function, and has probabilities that were fitted afterwards."""
+
+    def predict_proba(self, x: NDArray[Any]) -> NDArray[Any]:
+        positive = expit(3 * self.decision_function(x) - 1)
+        return np.stack([1 - positive, positive], axis=1)
+
+
+def test_labels_are_those_of_predict(graph: SensitiveGraph, worlds: Worlds, other: World) -> None:
+    model = Disagrees().fit(graph.x.numpy(), graph.y.numpy())
+    everyone = torch.arange(60)
+    usual = model.predict_proba(other.graph.x.numpy())[:, 1]
+    assert ((usual > 0.5) != model.predict(other.graph.x.numpy())).any()
+    adapter = adapt(model)
+    adapter.check(worlds)
+    scores = adapter.scores(other, everyone)
+    np.testing.assert_allclose(scores, expit(model.decision_function(other.graph.x.numpy())))
+    np.testing.assert_array_equal(scores > 0.5, model.predict(other.graph.x.numpy()))
+    assert adapter.threshold == 0.5
+    assert adapter.notes == (
+        NO_EDGES,
+        "Its predict goes by its decision_function, not by its predict_proba: so does this audit, "
+        "with the logistic function of it cut at 0.5.",
+    )
+    # Whoever says where to cut, says what is cut: the probabilities.
+    for chosen in (adapt(model, threshold=0.4), adapt(adapter, threshold=0.4)):
+        chosen.check(worlds)
+        np.testing.assert_allclose(chosen.scores(other, everyone), usual, rtol=1e-6)
+        assert chosen.threshold == 0.4
+        assert chosen.notes == (NO_EDGES,)
+
+
+def test_labels_that_no_score_gives_are_noted(graph: SensitiveGraph, worlds: Worlds) -> None:
+    class Stubborn(LogisticRegression):  # type: ignore[misc]  # scikit-learn has no types
+        """Answers 1 to five people more than its scores say."""
+
+        def predict(self, x: NDArray[Any]) -> NDArray[Any]:
+            scores = self.predict_proba(x)[:, 1]
+            lowest = np.argsort(scores)[:5]
+            assert (scores[lowest] <= 0.5).all()
+            answers: NDArray[Any] = (scores > 0.5).astype(int)
+            answers[lowest] = 1
+            return answers
+
+    model = Stubborn().fit(graph.x.numpy(), graph.y.numpy())
+    adapter = adapt(model)
+    adapter.check(worlds)
+    assert adapter.threshold == 0.5
+    np.testing.assert_allclose(
+        adapter.scores(worlds.factual, SOME),
+        model.predict_proba(graph.x.numpy())[SOME.numpy(), 1],
+        rtol=1e-6,
+    )
+    assert adapter.notes == (
+        NO_EDGES,
+        "Its predict gives another label than its scores at 0.5 for 5 of 60 people: this audits "
+        "the scores cut at 0.5.",
+    )
+    evaluation = evaluate_in(worlds, model, nodes=SOME, self_people=0)
+    assert adapter.notes[1] in evaluation.notes
+
+
+def test_a_predict_that_exits(graph: SensitiveGraph, worlds: Worlds) -> None:
+    class Exits(LogisticRegression):  # type: ignore[misc]  # scikit-learn has no types
+        def predict(self, x: NDArray[Any]) -> NDArray[Any]:
+            sys.exit(0)
+
+    adapter = adapt(Exits().fit(graph.x.numpy(), graph.y.numpy()))
+    with pytest.raises(ParameterError, match="got SystemExit: 0; allowed: a model that answers"):
+        adapter.check(worlds)
+
+
+def test_a_predict_that_works_in_place_harms_nothing(graph: SensitiveGraph, worlds: Worlds) -> None:
+    class InPlace(LogisticRegression):  # type: ignore[misc]  # scikit-learn has no types
+        def predict(self, x: NDArray[Any]) -> NDArray[Any]:
+            answers: NDArray[Any] = super().predict(x)
+            x[:] = 0
+            return answers
+
+    adapter = adapt(InPlace().fit(graph.x.numpy(), graph.y.numpy()))
+    before = worlds.graph.fingerprint()
+    adapter.check(worlds)
+    assert adapter.notes == (NO_EDGES,)
+    assert worlds.graph.fingerprint() == before
+
+
+def test_a_classifier_that_only_votes(graph: SensitiveGraph, worlds: Worlds) -> None:
+    votes = VotingClassifier([("a", LogisticRegression())]).fit(graph.x.numpy(), graph.y.numpy())
+    with pytest.raises(ParameterError, match="got AttributeError: "):
+        TableAdapter(votes).check(worlds)

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections import namedtuple
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,14 +42,16 @@ def test_everything_is_there(worlds: Worlds, tmp_path: Path) -> None:
     manifest = export_worlds(worlds, folder, nodes=NODES, self_people=4, about=about, extra=[other])
     assert manifest.to_dict() == read_manifest(folder).to_dict()
     found = json.loads((folder / "manifest.json").read_text())
-    assert found["format"] == 1
+    assert found["format"] == 2
     assert found["graph_format"] == "csv"
-    assert found["fingerprint"] == worlds.graph.fingerprint("edge_index", "sens", "node_id")
+    assert found["fingerprint"] == worlds.fingerprint
+    assert found["graph"] == worlds.graph.fingerprint("edge_index", "sens", "node_id")
     causal = worlds.known_model()
     assert found["causal_model"] == {"name": causal.name, "fingerprint": causal.fingerprint()}
     assert (found["draws"], found["seed"], found["released_share"]) == (2, 3, None)
     assert found["audited"] == NODES.tolist()
     assert found["node_ids"] == list(range(60))
+    assert found["node_names"] is None
     assert found["about"] == {"dataset": "synthetic", "sizes": [1, 2]}
     chosen = NODES[people.sample(worlds.graph, NODES, 4, 3)].tolist()
     names = [entry["name"] for entry in found["worlds"]]
@@ -81,7 +84,9 @@ def test_everything_is_there(worlds: Worlds, tmp_path: Path) -> None:
     assert np.flatnonzero(sens != worlds.graph.sens.numpy()).tolist() == [chosen[-1]]
     readme = (folder / "README.txt").read_text()
     assert f"{len(names)} graphs of the same 60 people" in readme
-    assert "scores/factual-unchanged-draw-0.csv, with the first line node_id,score" in readme
+    assert "scores/factual-unchanged-draw-0.csv, with the first line node_id,score\n" in readme
+    assert "Features are single-precision numbers" in readme
+    assert "--threshold NUMBER" in readme
 
 
 def test_no_label_and_no_mask_is_written(worlds: Worlds, tmp_path: Path) -> None:
@@ -148,10 +153,11 @@ def test_a_folder_of_something_else(worlds: Worlds, graph: SensitiveGraph, tmp_p
     fitted = FittedCausalModel().fit(graph)
     scaled = graph.replace(x=torch.cat([graph.x[:, :1], graph.x[:, 1:] * 2], dim=1))
     export_worlds(Worlds(graph, fitted), tmp_path / "c", nodes=NODES, self_people=0)
+    alone = "worlds with other people asked about alone, or other causal models"
     for again, folder, self_people, got in (
-        (worlds, tmp_path / "a", 1, "worlds with another worlds"),
+        (worlds, tmp_path / "a", 1, alone),
         (Worlds(graph, draws=2, seed=4), tmp_path / "a", 0, "worlds with another seed"),
-        (Worlds(scaled, fitted), tmp_path / "c", 0, "worlds with another features"),
+        (Worlds(scaled, fitted), tmp_path / "c", 0, "worlds with other features"),
         (worlds, tmp_path / "b", 0, "other files"),
         (worlds, tmp_path / "b" / "thesis.txt", 0, "not a directory"),
     ):
@@ -161,6 +167,58 @@ def test_a_folder_of_something_else(worlds: Worlds, graph: SensitiveGraph, tmp_p
             f"export folder {folder}: got {got}; allowed: a new or empty folder, or one that the "
             "same export began. Next: choose another folder, or remove that one."
         )
+
+
+@pytest.mark.parametrize(
+    ("about", "got"),
+    [
+        ({"dataset": "bail", "seed": 3}, "another dataset"),
+        (
+            {"seed": 4, "data": {"label": "y", "drop": ["b"]}},
+            "another seed and other columns left out",
+        ),
+        ({"nodes": "all", "draws": 5}, "another number of draws and other people to audit"),
+        ({"self_people": 9}, "another number of people asked about alone"),
+    ],
+)
+def test_what_differs_is_named(
+    graph: SensitiveGraph, tmp_path: Path, about: dict[str, Any], got: str
+) -> None:
+    begun = {"dataset": "german", "seed": 3, "draws": 2, "nodes": "test", "self_people": 0}
+    begun |= {"data": {"label": "y", "drop": ["a"]}}
+    export_worlds(Worlds(graph, draws=2, seed=3), tmp_path, self_people=0, about={"audit": begun})
+    # What follows from a setting, such as other draws and other people, is not named beside it.
+    again = Worlds(graph, draws=about.get("draws", 2), seed=about.get("seed", 3))
+    with pytest.raises(FileError) as caught:
+        export_worlds(
+            again,
+            tmp_path,
+            nodes=NODES,
+            self_people=about.get("self_people", 0),
+            about={"audit": {**begun, **about}},
+        )
+    assert str(caught.value).startswith(f"export folder {tmp_path}: got worlds with {got}; allowed")
+
+
+def test_other_people_to_audit(worlds: Worlds, tmp_path: Path) -> None:
+    export_worlds(worlds, tmp_path, nodes=NODES, self_people=0)
+    with pytest.raises(FileError, match="got worlds with other people to audit;"):
+        export_worlds(worlds, tmp_path, nodes=NODES[1:], self_people=0)
+
+
+def test_people_with_names(graph: SensitiveGraph, tmp_path: Path) -> None:
+    named = graph.replace(x=graph.x.double())
+    named["node_names"] = tuple(f"p {i}" for i in range(60))
+    manifest = export_worlds(Worlds(named), tmp_path, nodes=NODES, self_people=0)
+    assert manifest.node_names == [f"p {i}" for i in range(60)]
+    for entry in manifest.worlds:
+        table = pd.read_csv(tmp_path / entry.path / "nodes.csv")
+        assert table["node_name"].tolist() == manifest.node_names
+    readme = (tmp_path / "README.txt").read_text()
+    assert "with the first line node_id,score or node_name,score\n" in readme
+    assert "people (node_id, node_name, sens, features)" in readme
+    assert "nodes.csv: node_id, node_name, sens, features." in readme
+    assert "Features are double-precision numbers" in readme
 
 
 def test_a_full_disk_is_seen_before(
@@ -211,7 +269,7 @@ def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
         f"folder {tmp_path}: got no manifest.json of exported worlds in it; allowed: a folder "
         "that fairgear exported worlds to. Next: check the path, or export the worlds again."
     )
-    for content in (None, "{", "[]", '{"format": 2}', '{"format": 1, "worlds": [3]}'):
+    for content in (None, "{", "[]", '{"format": 1}', '{"format": 2, "worlds": [3]}'):
         if content is not None:
             (tmp_path / "manifest.json").write_text(content)
         with pytest.raises(FileError) as caught:

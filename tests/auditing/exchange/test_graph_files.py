@@ -100,3 +100,33 @@ def test_twenty_thousand_people_take_a_moment(tmp_path: Path) -> None:
     write_graph(graph, tmp_path / "a", "csv")
     # About half a second here; with a Python loop it is ten times that.
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "npz"])
+def test_people_have_their_names(tmp_path: Path, form: GraphFormat) -> None:
+    # Names are found by node_id, whatever the order of the rows.
+    graph = awkward_graph().replace(
+        node_id=torch.tensor([2, 0, 1, 4, 3]), feature_names=["node_name", *AWKWARD[1:]]
+    )
+    graph["node_names"] = ("Ann", 'Bo "X", jr', "007", "NA", "Di\nda")
+    names = ["007", "Ann", 'Bo "X", jr', "Di\nda", "NA"]
+    path = graph_path(tmp_path, "a", form)
+    write_graph(graph, path, form)
+    if form == "npz":
+        with np.load(path, allow_pickle=False) as found:
+            assert sorted(found) == ["edge_index", "node_id", "node_name", "sens", "x"]
+            assert found["node_name"].tolist() == names
+        return
+    if form == "csv":
+        nodes = pd.read_csv(path / "nodes.csv", dtype={"node_name": str}, keep_default_na=False)
+    else:
+        nodes = pd.read_parquet(path / "nodes.parquet")
+    assert nodes.columns.tolist()[:5] == [
+        "node_id",
+        "node_name",
+        "sens",
+        "node_name_feature",
+        "sens_feature_feature",
+    ]
+    assert nodes["node_id"].tolist() == [2, 0, 1, 4, 3]
+    assert nodes["node_name"].tolist() == names

@@ -145,3 +145,48 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         f"file {tmp_path / 'a.csv'}: got no such file or directory; allowed: a file one may read. "
         "Next: check the path."
     )
+
+
+NAMES = ["Ann", 'Bo "X", jr', "007", " Di\nda", "NA"]
+
+
+def by_name(path: Path, rows: list[int]) -> list[float]:
+    asked = np.array(rows)
+    return [float(score) for score in read_scores(path, IDS, asked, what="scores", names=NAMES)]
+
+
+def test_people_by_name(tmp_path: Path) -> None:
+    table = pd.DataFrame({"node_name": NAMES, "score": VALUES})[::-1]
+    table.to_csv(tmp_path / "a.csv", index=False)
+    table.to_parquet(tmp_path / "a.parquet")
+    coded = table.astype({"node_name": "category"})
+    coded.to_parquet(tmp_path / "coded.parquet")
+    for name in ("a.csv", "a.parquet", "coded.parquet"):
+        assert by_name(tmp_path / name, [4, 0, 3, 2]) == VALUES[[4, 0, 3, 2]].tolist()
+        with pytest.raises(FileError, match="got the columns"):
+            scores(tmp_path / name)
+
+
+def test_ids_go_before_names(tmp_path: Path) -> None:
+    table = pd.DataFrame({"node_name": NAMES[::-1], "node_id": IDS, "score": VALUES})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    assert by_name(tmp_path / "a.csv", [4, 0]) == VALUES[[4, 0]].tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("node_name,score\nAnn,1\n", "no score of 1 nodes, the first 'NA'"),
+        ("node_id,score\n7,1\n", "no score of 1 nodes, the first 'NA'"),
+        ("node_name,score\nAnn,1\nAnn,1\n", "1 repeated nodes, the first 'Ann'"),
+        ("node_id,score\n7,1\n7,1\n", "1 repeated nodes, the first 'Ann'"),
+        ("node_name,score\n7,1\n", "1 nodes that the graph does not have, the first '7'"),
+        ("node_id,score\n8,1\n", "1 nodes that the graph does not have, the first 8"),
+        ("name,score\nAnn,1\n", "the columns 'name, score'"),
+    ],
+)
+def test_messages_name_people(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(FileError) as caught:
+        by_name(tmp_path / "a.csv", [0, 4])
+    assert str(caught.value).startswith(f"scores: got {message};")

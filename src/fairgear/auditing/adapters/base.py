@@ -13,9 +13,10 @@ from typing import ClassVar, Self
 from torch import Tensor
 
 from fairgear.auditing.adapters import checks
+from fairgear.auditing.people import name_of
 from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FairgearError, ParameterError
-from fairgear.graph import SensitiveGraph
 from fairgear.metrics.inputs import Floats, Integers
 
 
@@ -54,8 +55,8 @@ class Adapter(ABC):
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """One finite score for each row in `nodes` of the world's graph, in their order."""
 
-    def check(self, graph: SensitiveGraph) -> None:
-        """Refuse a factual graph that this model can say nothing about; nothing, unless told."""
+    def check(self, worlds: Worlds) -> None:
+        """Refuse worlds that this model can say nothing about; an audit starts with it."""
         return None
 
     def can_answer(self, world: World) -> bool:
@@ -99,6 +100,10 @@ class Adapter(ABC):
         """The model and the world, as errors name them."""
         return f"the model {self.name!r} in the world {world.name!r}"
 
+    def _person(self, world: World, row: int) -> int | str:
+        """Somebody, as errors name them."""
+        return name_of(world.graph, row)
+
     @contextmanager
     def _asking(self, world: World, next_step: str) -> Iterator[None]:
         """Inside, whatever goes wrong in the model becomes one line that says where."""
@@ -106,7 +111,8 @@ class Adapter(ABC):
             yield
         except FairgearError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            # Code that ends the process would end the audit too, and call it a success.
             reason = (str(error).splitlines() or [""])[0]
             raise ParameterError(
                 self._where(world),
@@ -119,17 +125,17 @@ class Adapter(ABC):
         self,
         world: World,
         values: Floats,
-        ids: Integers,
+        rows: Integers,
         *,
         probabilities: bool = False,
         next_step: str = "pass a threshold, such as 0 for logits, or keep them within 0 and 1",
     ) -> Floats:
-        """Scores that were checked for the people with these ids; what they are is noted once.
+        """Scores that were checked for the people in these rows; what they are is noted once.
 
         Args:
             world: where the model was asked.
             values: one score a person.
-            ids: of the people, for messages.
+            rows: of the people, for messages.
             probabilities: whether they must be some, whatever the threshold is.
             next_step: what to do where they are none and must be.
         """
@@ -137,7 +143,9 @@ class Adapter(ABC):
             self._settled = True
             if checks.are_answers(values):
                 self._note("It gives answers, not scores: AUROC ranks by them.")
-        checks.check_finite(self._where(world), values, ids)
+        checks.check_finite(
+            self._where(world), values, lambda place: self._person(world, int(rows[place]))
+        )
         if probabilities or self.probabilities:
             allowed = "probabilities, 0 to 1"
         elif self._any_numbers:

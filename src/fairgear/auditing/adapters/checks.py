@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -62,13 +64,13 @@ def are_answers(values: Floats) -> bool:
     return bool(((values == 0) | (values == 1)).all())
 
 
-def check_finite(what: str, values: Floats, ids: Integers) -> None:
-    """Every person has a finite number."""
+def check_finite(what: str, values: Floats, person: Callable[[int], int | str]) -> None:
+    """Every person has a finite number; `person` says who is at a place."""
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise ParameterError(
             what,
-            got=f"{len(wrong)} NaN or infinite scores, the first of node {ids[wrong[0]]}",
+            got=f"{len(wrong)} NaN or infinite scores, the first of node {person(int(wrong[0]))!r}",
             allowed="finite numbers",
             next_step="find out why the model gives no score there",
         )

@@ -8,13 +8,16 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.adapters.termination import sigterm_unwinds
 from fairgear.auditing.exchange.graph_files import check_format, graph_path, write_graph
 from fairgear.auditing.exchange.score_files import read_scores
+from fairgear.auditing.people import who
 from fairgear.auditing.world import World
 from fairgear.errors import ParameterError
 from fairgear.metrics.inputs import Floats
@@ -62,12 +65,21 @@ class CommandAdapter(Adapter):
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """What the program wrote for `nodes`."""
-        ids = world.graph.node_id.cpu().numpy()
+        known = who(world.graph)
         rows = nodes.cpu().numpy()
-        with tempfile.TemporaryDirectory(prefix="fairgear-", ignore_cleanup_errors=True) as place:
+        with (
+            sigterm_unwinds(),
+            tempfile.TemporaryDirectory(prefix="fairgear-", ignore_cleanup_errors=True) as place,
+        ):
             found = self._run(world, Path(place))
-            values = read_scores(found, ids, rows, what=f"scores of {self._where(world)}")
-        return self._finished(world, values, ids[rows])
+            values = read_scores(
+                found,
+                known["node_id"].to_numpy(),
+                rows,
+                what=f"scores of {self._where(world)}",
+                names=known["node_name"].tolist() if "node_name" in known else None,
+            )
+        return self._finished(world, values, rows)
 
     def _run(self, world: World, folder: Path) -> Path:
         """The file that holds the scores after a run."""
@@ -129,10 +141,11 @@ class CommandAdapter(Adapter):
                     "give it a longer time_limit, or make it faster",
                 ) from error
             finally:
-                # Also on Ctrl-C, which its own session does not hear.
-                if process.poll() is None:
+                # Also on Ctrl-C, which its own session does not hear; and what it left running in
+                # the background is ended with it.
+                with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
+                process.wait()
 
     def _failed(self, world: World, got: str, allowed: str, next_step: str) -> ParameterError:
         return ParameterError(self._where(world), got=got, allowed=allowed, next_step=next_step)

@@ -60,7 +60,7 @@ class EstimatorAdapter(Adapter):
             given = own_copy(graph) if self._copies else graph
             found = self._model.predict_proba(given, nodes=nodes)
         values = as_columns(self._where(world), found, len(nodes))
-        ids = graph.node_id.cpu()[nodes].numpy()
+        rows = nodes.cpu().numpy()
         step = "return probabilities from predict_proba"
         # Its name says what it gives, whoever chose the threshold.
-        return self._finished(world, values[:, -1], ids, probabilities=True, next_step=step)
+        return self._finished(world, values[:, -1], rows, probabilities=True, next_step=step)

@@ -10,8 +10,8 @@ from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.exchange.manifest import WorldEntry, read_manifest
 from fairgear.auditing.exchange.score_files import SCORE_ENDINGS, read_scores
 from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FileError
-from fairgear.graph import SensitiveGraph
 from fairgear.metrics.inputs import Floats
 
 
@@ -46,14 +46,16 @@ class FolderAdapter(Adapter):
         entry = self._entries.get(world.name)
         return entry is not None and entry.is_of(world)
 
-    def check(self, graph: SensitiveGraph) -> None:
-        """Refuse another factual graph than the exported one, and a folder with gaps."""
-        if graph.fingerprint("edge_index", "sens", "node_id") != self.manifest.fingerprint:
+    def check(self, worlds: Worlds) -> None:
+        """Refuse other worlds than the exported ones, and a folder with gaps."""
+        differs = self.manifest.differences(worlds)
+        if differs:
             raise FileError(
                 f"scores in {self._folder}",
-                got="scores of another graph than the one to audit",
-                allowed="the same people, groups and edges, in the same order",
-                next_step="audit the graph that was exported, or export this one",
+                got=f"scores of worlds with {' and '.join(differs)}",
+                allowed="scores of the worlds to audit: the same graph, people in the same order, "
+                "causal model, draws, seed and released_share",
+                next_step="audit as manifest.json in the folder says, or export these worlds",
             )
         missing = self._missing()
         if missing:
@@ -72,8 +74,13 @@ class FolderAdapter(Adapter):
         if path is None:
             raise self._incomplete(self._missing())
         rows = nodes.cpu().numpy()
-        values = read_scores(path, self._ids, rows, what=f"scores {path}")
-        return self._finished(world, values, self._ids[rows])
+        values = read_scores(
+            path, self._ids, rows, what=f"scores {path}", names=self.manifest.node_names
+        )
+        return self._finished(world, values, rows)
+
+    def _person(self, world: World, row: int) -> int | str:
+        return self.manifest.name_of(row)
 
     def _scores(self, entry: WorldEntry) -> Path | None:
         """The file with the scores of a world, in whichever form it came."""

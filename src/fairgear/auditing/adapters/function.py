@@ -47,9 +47,9 @@ class CallableAdapter(Adapter):
         check_order(self._where(world), found, ids)
         table = as_columns(self._where(world), found, len(ids))
         rows = nodes.cpu().numpy()
-        values, people = table[rows, -1], ids[rows]
+        values = table[rows, -1]
         if table.shape[1] == 1:
-            return self._finished(world, values, people)
+            return self._finished(world, values, rows)
         # The second of two logits says nothing without the first.
         step = "return one column, such as softmax(outputs)[:, 1]"
-        return self._finished(world, values, people, probabilities=True, next_step=step)
+        return self._finished(world, values, rows, probabilities=True, next_step=step)

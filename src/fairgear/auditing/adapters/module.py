@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.adapters.buffers import remember
 from fairgear.auditing.adapters.checks import as_columns, within_unit
 from fairgear.auditing.world import World
 from fairgear.errors import ParameterError
@@ -28,7 +29,7 @@ class ModuleAdapter(Adapter):
     """A module whose `forward(x, edge_index)` returns (n,), (n, 1) or (n, 2).
 
     It is called in evaluation mode, without gradients, where its parameters are; the mode of each
-    of its parts is put back afterwards.
+    of its parts and its buffers are put back afterwards.
 
     Args:
         module: the model.
@@ -73,13 +74,12 @@ class ModuleAdapter(Adapter):
                 allowed="one tensor",
                 next_step=_CALLABLE,
             )
-        ids = graph.node_id.cpu().numpy()
-        table = as_columns(self._where(world), found, len(ids))
+        table = as_columns(self._where(world), found, len(graph.x))
         if self._output == "auto":
             self._output = self._decide(table)
         rows = nodes.cpu().numpy()
         values = _logistic(table[rows]) if self._output == "logits" else table[rows, -1]
-        return self._finished(world, values, ids[rows], next_step="pass output='logits'")
+        return self._finished(world, values, rows, next_step="pass output='logits'")
 
     def _check_signature(self) -> None:
         try:
@@ -109,7 +109,17 @@ class ModuleAdapter(Adapter):
                     "It has layers that keep the first graph they see (cached=True): "
                     "here they look at every graph anew."
                 )
-            return self._module(x, edge_index)
+            put_back = remember(self._module)
+            try:
+                found = self._module(x, edge_index)
+                # What it returned may be the very state that is put back.
+                return found.clone() if isinstance(found, Tensor) else found
+            finally:
+                if put_back():
+                    self._note(
+                        "It keeps a state that it changes when asked; it was asked every time in "
+                        "the state it came in."
+                    )
 
     def _decide(self, table: Floats) -> Output:
         """What the outputs are; rows without a number say nothing about it."""

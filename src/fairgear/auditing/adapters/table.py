@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as UnfittedEstimator
@@ -14,7 +16,9 @@ from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.adapters.checks import as_columns
+from fairgear.auditing.adapters.cuts import Cut, Method, possible_cuts
 from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.convert.spelling import listed
@@ -33,36 +37,76 @@ class TableAdapter(Adapter):
     Args:
         model: in the manner of scikit-learn, with the classes 0 and 1.
         name: that of its class if not given.
-        threshold: 0.5 if not given; of probabilities, which a decision function is turned into by
-            the logistic function.
+        threshold: the model's own, or 0.5, if not given; of probabilities, which a decision
+            function is turned into by the logistic function.
+
+    Where no threshold is given, the labels are meant to be those of its `predict`: `check` picks
+    the numbers that give them on the factual graph, and notes it where none do.
     """
 
     kind = "scikit-learn estimator"
     probabilities = True
+    _cut = Cut("predict_proba")
 
     def __init__(
         self, model: Any, *, name: str | None = None, threshold: float | None = None
     ) -> None:
         self.original = self._model = model
         self.name = name or type(model).__name__
-        self._choose(threshold)
         self._check_fitted()
         self._check_classes()
         self._note("It is given the features alone, never the edges.")
+        self._read(possible_cuts(model)[0])
+        self._choose(threshold)
+
+    def check(self, worlds: Worlds) -> None:
+        """Find out how its `predict` decides, unless somebody chose a threshold."""
+        if self._any_numbers or not hasattr(self._model, "predict"):
+            return
+        world, everyone = worlds.factual, torch.arange(len(worlds.graph.x))
+        with self._asking(world, "see that its predict answers for the features of the graph"):
+            answers = self._model.predict(self._features(world.graph, everyone))
+        expected = as_columns(self._where(world), answers, len(everyone))[:, -1] == 1
+        cuts, differing = possible_cuts(self._model), []
+        for cut in cuts:
+            labels = self._asked(world, everyone, cut.method) > cut.threshold
+            differing.append(int((labels != expected).sum()))
+            if differing[-1] == 0:
+                self._read(cut)
+                return
+        threshold = f"{cuts[0].threshold:g}"
+        note = (
+            f"Its predict gives another label than its scores at {threshold} for {differing[0]} of "
+            f"{len(everyone)} people: this audits the scores cut at {threshold}."
+        )
+        self._read(replace(cuts[0], note=note))
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """The probability of class 1."""
-        graph = world.graph
         rows = nodes.cpu()
-        features = self._features(graph, rows)
+        values = self._asked(world, rows, self._cut.method)
+        return self._finished(world, values, rows.numpy(), next_step="return probabilities")
+
+    def _asked(self, world: World, rows: Tensor, method: Method) -> Floats:
+        features = self._features(world.graph, rows)
         with self._asking(world, "see that it answers for the features of the graph"):
-            if hasattr(self._model, "predict_proba"):
-                found = self._model.predict_proba(features)
-            else:
-                found = expit(self._model.decision_function(features))
-        values = as_columns(self._where(world), found, len(rows))[:, -1]
-        ids = graph.node_id.cpu()[rows].numpy()
-        return self._finished(world, values, ids, next_step="return probabilities")
+            found = getattr(self._model, method)(features)
+            if method == "decision_function":
+                found = expit(found)
+        return as_columns(self._where(world), found, len(rows))[:, -1]
+
+    def _choose(self, threshold: float | None) -> None:
+        super()._choose(threshold)
+        if threshold is not None:
+            usual = "predict_proba" if hasattr(self._model, "predict_proba") else self._cut.method
+            self._read(Cut(usual, self.threshold))
+
+    def _read(self, cut: Cut) -> None:
+        """Read the model in this way, and forget what was said on any other."""
+        self.notes = tuple(note for note in self.notes if note != self._cut.note)
+        self._cut, self.threshold = cut, cut.threshold
+        if cut.note:
+            self._note(cut.note)
 
     def _features(self, graph: SensitiveGraph, rows: Tensor) -> Any:
         """The rows of x that it was fitted for, always a copy."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from fairgear.auditing import people
@@ -17,11 +18,19 @@ from fairgear.auditing.exchange.graph_files import (
     graph_path,
     write_graph,
 )
-from fairgear.auditing.exchange.manifest import MANIFEST, Manifest, WorldEntry, read_manifest
+from fairgear.auditing.exchange.manifest import (
+    MANIFEST,
+    Manifest,
+    WorldEntry,
+    differences,
+    read_manifest,
+    settled_by,
+)
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import TEMPORARY, remove_leftovers, write_text
+from fairgear.graph import SensitiveGraph
 from fairgear.progress import bar, quiet
 
 # Counterfactual worlds may have more edges than the factual one.
@@ -29,20 +38,24 @@ _MARGIN = 1.1
 _README = """\
 {count} graphs of the same {people} people, for a model to score.
 
-1. Each graph under worlds/ has people (node_id, sens, features) and undirected edges.
+1. Each graph under worlds/ has people ({who}, sens, features) and undirected edges.
    {layout}
+   Features are {precision}-precision numbers: read as such, they are exact.
 2. Score every graph with the same fixed model: do not train it again in between.
 3. Write one file a graph, with the graph's name, in the folder scores/:
-   scores/{example}.csv, with the first line node_id,score
+   scores/{example}.csv, with the first line node_id,score{or_by_name}
    and a line for every node; or .parquet with these two columns; or .npy with one
    score a node in the order of the rows.
 4. A score is a probability, or any number that is higher where class 1 is likelier.
-   manifest.json lists all graphs and score files. Hand the folder back when all are there.
+   Class 1 is given above 0.5. Where it is given above another number, and wherever
+   scores are no probabilities, hand that number back with the folder: the audit of
+   these scores needs it, as --threshold NUMBER.
+5. manifest.json lists all graphs and score files. Hand the folder back when all are there.
 """
 _LAYOUTS = {
-    "csv": "nodes.csv: node_id, sens, features. edges.csv: source, target by node_id, once each.",
-    "parquet": "nodes.parquet: node_id, sens, features. edges.parquet: source, target, once each.",
-    "npz": "NAME.npz: x, edge_index (row numbers, both directions), sens, node_id.",
+    "csv": "nodes.csv: {who}, sens, features. edges.csv: source, target by node_id, once each.",
+    "parquet": "nodes.parquet: {who}, sens, features. edges.parquet: source, target by node_id.",
+    "npz": "NAME.npz: x, edge_index (row numbers, both directions), sens, {who}.",
 }
 
 
@@ -79,7 +92,7 @@ def export_worlds(
     rows = people.select(worlds.graph, nodes)
     alone = rows[people.sample(worlds.graph, rows, self_people, worlds.seed)]
     manifest = _manifest(worlds, rows, alone, form, dict(about or {}), extra)
-    _claim(folder, manifest)
+    _claim(folder, manifest, _readme(worlds.graph, manifest))
     _write_worlds(_all_worlds(worlds, alone, extra), folder, form, manifest)
     return manifest
 
@@ -105,7 +118,7 @@ def _manifest(
     about: dict[str, Any],
     extra: Sequence[World],
 ) -> Manifest:
-    graph, model = worlds.graph, worlds.causal_model
+    graph = worlds.graph
     entries = [
         WorldEntry(
             name=world.name,
@@ -126,24 +139,35 @@ def _manifest(
             allowed="names of their own",
             next_step="leave one of them out",
         )
-    known = None if model is None else {"name": model.name, "fingerprint": model.fingerprint()}
     ids = graph.node_id.cpu()
+    known = people.who(graph)
     return Manifest(
         graph_format=form,
-        fingerprint=graph.fingerprint("edge_index", "sens", "node_id"),
-        features=graph.fingerprint("x"),
-        causal_model=known,
-        draws=worlds.draws,
-        seed=worlds.seed,
-        released_share=worlds.released_share,
+        **settled_by(worlds),
         node_ids=ids.tolist(),
+        node_names=known["node_name"].tolist() if "node_name" in known else None,
         audited=ids[rows].tolist(),
         about=about,
         worlds=entries,
     )
 
 
-def _claim(folder: Path, manifest: Manifest) -> None:
+def _readme(graph: SensitiveGraph, manifest: Manifest) -> str:
+    """What the other side is told."""
+    named = manifest.node_names is not None
+    who = "node_id, node_name" if named else "node_id"
+    return _README.format(
+        count=len(manifest.worlds),
+        people=len(manifest.node_ids),
+        who=who,
+        layout=_LAYOUTS[manifest.graph_format].format(who=who),
+        precision="double" if graph.x.dtype == torch.float64 else "single",
+        example=manifest.worlds[0].name,
+        or_by_name=" or node_name,score" if named else "",
+    )
+
+
+def _claim(folder: Path, manifest: Manifest, readme: str) -> None:
     """Make the folder ours: new, empty, or begun with the same manifest."""
     try:
         held = [entry for entry in folder.iterdir() if not entry.name.endswith(TEMPORARY)]
@@ -152,22 +176,15 @@ def _claim(folder: Path, manifest: Manifest) -> None:
     except OSError as error:
         raise _taken(folder, str(error.strerror).lower()) from error
     if folder / MANIFEST in held:
-        before, now = read_manifest(folder).to_dict(), manifest.to_dict()
-        differs = [key for key in now if before[key] != now[key]]
+        differs = differences(read_manifest(folder).to_dict(), manifest.to_dict())
         if differs:
-            raise _taken(folder, f"worlds with another {' and '.join(differs).replace('_', ' ')}")
+            raise _taken(folder, f"worlds with {' and '.join(differs)}")
         remove_leftovers(folder)
     elif held:
         raise _taken(folder, "other files")
     else:
         manifest.write(folder)
-    text = _README.format(
-        count=len(manifest.worlds),
-        people=len(manifest.node_ids),
-        layout=_LAYOUTS[manifest.graph_format],
-        example=manifest.worlds[0].name,
-    )
-    write_text(folder / "README.txt", text)
+    write_text(folder / "README.txt", readme)
 
 
 def _write_worlds(

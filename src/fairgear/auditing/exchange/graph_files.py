@@ -11,13 +11,14 @@ import torch
 from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
+from fairgear.auditing.people import who
 from fairgear.errors import ParameterError
 from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph
 
 GraphFormat = Literal["csv", "parquet", "npz"]
 GRAPH_FORMATS: tuple[GraphFormat, ...] = get_args(GraphFormat)
-_OWN_COLUMNS = ("node_id", "sens")
+_OWN_COLUMNS = ("node_id", "node_name", "sens")
 
 
 def check_format(name: str) -> GraphFormat:
@@ -50,7 +51,8 @@ def write_graph(graph: SensitiveGraph, path: Path, form: GraphFormat) -> None:
         graph: its numbers survive exactly, as text too.
         path: for "csv" and "parquet" a folder: `nodes` with node_id, sens and the features by
             name, `edges` with source and target by node_id, each edge once. For "npz" a file
-            with x, edge_index (row numbers, both directions), sens and node_id.
+            with x, edge_index (row numbers, both directions), sens and node_id. In both, a
+            node_name beside node_id where people's ids are no whole numbers.
         form: "csv", "parquet" or "npz".
     """
     if form == "npz":
@@ -68,7 +70,7 @@ def write_graph(graph: SensitiveGraph, path: Path, form: GraphFormat) -> None:
 def node_columns(graph: SensitiveGraph) -> list[str]:
     """The names of the columns of `nodes`, each once."""
     taken = {*_OWN_COLUMNS, *graph.feature_names}
-    names = list(_OWN_COLUMNS)
+    names = [*who(graph).columns, "sens"]
     for name in graph.feature_names:
         if name in _OWN_COLUMNS:
             while name in taken:
@@ -79,7 +81,8 @@ def node_columns(graph: SensitiveGraph) -> list[str]:
 
 
 def _node_table(graph: SensitiveGraph) -> pa.Table:
-    columns = [graph.node_id.cpu().numpy(), graph.sens.cpu().numpy(), *_features(graph).T]
+    known = [column.to_numpy() for _, column in who(graph).items()]
+    columns = [*known, graph.sens.cpu().numpy(), *_features(graph).T]
     return pa.table([np.ascontiguousarray(column) for column in columns], node_columns(graph))
 
 
@@ -90,6 +93,11 @@ def _edge_table(graph: SensitiveGraph) -> pa.Table:
 
 
 def _write_arrays(graph: SensitiveGraph, path: Path) -> None:
+    # Text as text: objects would have to be pickled.
+    known: dict[str, Any] = {
+        str(name): column.to_numpy(dtype=str if name == "node_name" else None)
+        for name, column in who(graph).items()
+    }
     with replacing(path) as temporary, temporary.open("wb") as file:
         # Through a file: given a name, NumPy would add its ending.
         np.savez(
@@ -97,7 +105,7 @@ def _write_arrays(graph: SensitiveGraph, path: Path) -> None:
             x=_features(graph),
             edge_index=graph.edge_index.cpu().numpy(),
             sens=graph.sens.cpu().numpy(),
-            node_id=graph.node_id.cpu().numpy(),
+            **known,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,43 @@ from typing import Any
 import numpy as np
 
 from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FileError
 from fairgear.files import json_ready, write_json
 from fairgear.metrics.inputs import Integers
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
+# What settles the worlds: where an earlier line differs, a later one differs because of it.
+_CAUSES = (
+    ("about", "graph_format", "draws", "seed", "released_share"),
+    ("graph", "features", "node_names"),
+    ("causal_model",),
+    ("audited",),
+    ("worlds",),
+    ("fingerprint",),
+)
+# In words where the name of a setting is none.
+_WORDS = {
+    "graph_format": "another format",
+    "draws": "another number of draws",
+    "features": "other features",
+    "node_names": "other names of people",
+    "audited": "other people to audit",
+    "nodes": "other people to audit",
+    "self_people": "another number of people asked about alone",
+    "affected_people": "another number of affected people",
+    "other_causal_models": "another choice of causal models",
+    "edges": "other edges",
+    "neighbors": "another number of neighbors",
+    "drop": "other columns left out",
+    "categorical": "other columns of codes",
+    "standardize": "another scaling",
+    "missing": "another treatment of missing values",
+    "sha256": "other content of the files",
+    "worlds": "other people asked about alone, or other causal models",
+    "fingerprint": "other labels or another split",
+}
 
 
 @dataclass(frozen=True)
@@ -41,11 +73,13 @@ class Manifest:
 
     Attributes:
         graph_format: "csv", "parquet" or "npz".
-        fingerprint: of edges, sens and node ids of the factual graph.
+        fingerprint: of the worlds: scores of others are none of theirs.
+        graph: fingerprint of edges, sens and node ids of the factual graph.
         features: fingerprint of its features.
         causal_model: name and fingerprint of what made the worlds; None where there was none.
         draws, seed, released_share: of the worlds.
         node_ids: everyone, in the order of the rows.
+        node_names: what the data call them, in the same order; None where that is their id.
         audited: the ids of the people to audit.
         about: what else somebody wanted to keep.
         worlds: each one.
@@ -53,12 +87,14 @@ class Manifest:
 
     graph_format: str
     fingerprint: str
+    graph: str
     features: str
     causal_model: dict[str, str] | None
     draws: int
     seed: int
     released_share: float | None
     node_ids: list[int]
+    node_names: list[str] | None
     audited: list[int]
     about: dict[str, Any]
     worlds: list[WorldEntry]
@@ -75,6 +111,65 @@ class Manifest:
     def ids(self) -> Integers:
         """Everyone's id, in the order of the rows."""
         return np.array(self.node_ids, dtype=np.int64)
+
+    def name_of(self, row: int) -> int | str:
+        """What the data call the person in a row: their name, or their id where it is a number."""
+        return self.node_ids[row] if self.node_names is None else self.node_names[row]
+
+    def differences(self, worlds: Worlds) -> list[str]:
+        """What is another thing about `worlds` than about those that were exported, in words."""
+        return differences(self.to_dict(), settled_by(worlds))
+
+
+def settled_by(worlds: Worlds) -> dict[str, Any]:
+    """The fields of a manifest that say which worlds they are."""
+    graph, model = worlds.graph, worlds.causal_model
+    return {
+        "fingerprint": worlds.fingerprint,
+        "graph": graph.fingerprint("edge_index", "sens", "node_id"),
+        "features": graph.fingerprint("x"),
+        "causal_model": None
+        if model is None
+        else {"name": model.name, "fingerprint": model.fingerprint()},
+        "draws": worlds.draws,
+        "seed": worlds.seed,
+        "released_share": worlds.released_share,
+    }
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs between two manifests, in words; what only follows from it is left out.
+
+    Args:
+        before: a whole manifest, as it is in the file.
+        now: another, or the part of it that is known.
+    """
+    for causes in _CAUSES:
+        found: dict[str, None] = {}
+        for key in causes:
+            if key not in now or before[key] == now[key]:
+                continue
+            names = _leaves(before[key], now[key]) if key == "about" else [key]
+            found |= dict.fromkeys(_in_words(name) for name in names)
+        if found:
+            return list(found)
+    return []
+
+
+def _in_words(name: str) -> str:
+    return _WORDS.get(name, f"another {name.replace('_', ' ')}")
+
+
+def _leaves(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The names of the values that differ, however deep they are."""
+    found = []
+    for key in {**before, **now}:
+        old, new = before.get(key), now.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            found += _leaves(old, new)
+        elif old != new:
+            found.append(key)
+    return found
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -1,9 +1,10 @@
-"""Scores from another program: CSV or Parquet by node_id, or .npy in the order of the rows."""
+"""Scores from another program: CSV or Parquet by id or name, or .npy in the order of the rows."""
 
 from __future__ import annotations
 
 import csv as text_csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,28 @@ from fairgear.errors import FileError
 from fairgear.metrics.inputs import Floats, Integers
 
 SCORE_ENDINGS = (".csv", ".parquet", ".npy")
-_COLUMNS = ["node_id", "score"]
+_KINDS = {"node_id": pa.int64(), "node_name": pa.string(), "score": pa.float64()}
 _LONGEST = 60
 
 
-def read_scores(path: Path, node_ids: Integers, rows: Integers, *, what: str) -> Floats:
+def read_scores(
+    path: Path,
+    node_ids: Integers,
+    rows: Integers,
+    *,
+    what: str,
+    names: Sequence[str] | None = None,
+) -> Floats:
     """The scores of the people in `rows`, in their order; what kind of file it is, it says itself.
 
     Args:
         path: a table with the columns node_id and score, in any order, for everyone or at least
-            for those in `rows`; or a NumPy file with one score for every node.
+            for those in `rows`; or a NumPy file with one score for every node. Where there are
+            `names`, a column node_name does for node_id.
         node_ids: of all nodes, in the order of the graph.
         rows: row numbers of those who are asked about.
         what: names the scores in messages.
+        names: of all nodes, in the order of the graph, where ids are no whole numbers.
     """
     try:
         content = path.read_bytes()
@@ -38,35 +48,54 @@ def read_scores(path: Path, node_ids: Integers, rows: Integers, *, what: str) ->
         raise files.unreadable(path, error) from error
     if content.startswith(b"\x93NUMPY"):
         return _in_order(content, len(node_ids), what)[rows]
-    table = _parquet(content, what) if content.startswith(b"PAR1") else _csv(content, what)
-    return _by_id(*table, node_ids, rows, what)
+    read = _parquet if content.startswith(b"PAR1") else _csv
+    keys, scores = read(content, what, named=names is not None)
+    people: NDArray[Any] = node_ids if names is None else np.array(names, dtype=object)
+    known = people if _key(keys) == "node_name" else node_ids
+    return scores[_lines(keys, pd.Index(known), people, rows, what)]
 
 
-def _by_id(ids: Integers, scores: Floats, node_ids: Integers, rows: Integers, what: str) -> Floats:
-    index = pd.Index(ids)
-    repeated = index[index.duplicated()]
-    if len(repeated):
+def _lines(
+    keys: NDArray[Any], known: pd.Index, people: NDArray[Any], rows: Integers, what: str
+) -> Integers:
+    """In which line each of `rows` is; every line must be that of somebody else.
+
+    Args:
+        keys: whose each line is.
+        known: everybody's key, in the order of the graph.
+        people: everybody's name, for messages.
+        rows: who is asked about.
+        what: names the scores in messages.
+    """
+    index = pd.Index(keys)
+    twice = index.duplicated()
+    owners = known.get_indexer(index)
+    if twice.any():
+        first = int(np.flatnonzero(twice)[0])
+        who = keys[first] if owners[first] < 0 else people[owners[first]]
         raise _unfit(
-            what, f"{len(repeated)} repeated nodes, the first {repeated[0]}", "write each node once"
+            what, f"{twice.sum()} repeated nodes, the first {_called(who)}", "write each node once"
         )
-    strange = ids[~np.isin(ids, node_ids)]
+    strange = keys[owners < 0]
     if len(strange):
         raise _unfit(
             what,
-            f"{len(strange)} nodes that the graph does not have, the first {strange[0]}",
-            "score the nodes of this graph, by their node_id",
+            f"{len(strange)} nodes that the graph does not have, the first {_called(strange[0])}",
+            f"score the nodes of this graph, by their {_key(keys)}",
         )
-    asked = node_ids[rows]
-    place = index.get_indexer(pd.Index(asked))
-    missing = asked[place < 0]
+    place: Integers = index.get_indexer(known[rows])
+    missing = people[rows][place < 0]
     if len(missing):
-        raise _unfit(
-            what, f"no score of {len(missing)} nodes, the first {missing[0]}", "score every node"
-        )
-    return scores[place]
+        got = f"no score of {len(missing)} nodes, the first {_called(missing[0])}"
+        raise _unfit(what, got, "score every node")
+    return place
 
 
-def _csv(content: bytes, what: str) -> tuple[Integers, Floats]:
+def _key(keys: NDArray[Any]) -> str:
+    return "node_name" if keys.dtype == object else "node_id"
+
+
+def _csv(content: bytes, what: str, *, named: bool) -> tuple[NDArray[Any], Floats]:
     text = content.decode("utf-8-sig", errors="replace").strip()
     if not text:
         raise _unfit(what, "nothing", "write a line a node, after the line node_id,score")
@@ -76,7 +105,8 @@ def _csv(content: bytes, what: str) -> tuple[Integers, Floats]:
     except text_csv.Error:
         # A cell of hundreds of thousands of letters, say.
         header = []
-    if "\0" in first or "\ufffd" in first or not _named_once(header):
+    key = _key_column(header, named=named)
+    if "\0" in first or "\ufffd" in first or key is None:
         several = len(header) > 1 and first.isprintable()
         got = f"the columns {_shown(', '.join(header))}" if several else f"the line {_shown(first)}"
         raise _unfit(what, got, "write node_id,score in the first line")
@@ -84,33 +114,37 @@ def _csv(content: bytes, what: str) -> tuple[Integers, Floats]:
         table = csv.read_csv(
             pa.BufferReader(f"{text}\n".encode()),
             csv.ReadOptions(use_threads=False),
+            csv.ParseOptions(newlines_in_values=key == "node_name"),
             convert_options=csv.ConvertOptions(
-                include_columns=_COLUMNS,
+                include_columns=[key, "score"],
                 # As text: a number made of an id could lose its last digits.
-                column_types=dict.fromkeys(_COLUMNS, pa.string()),
+                column_types=dict.fromkeys((key, "score"), pa.string()),
                 strings_can_be_null=False,
             ),
         )
     except pa.ArrowException as error:
         got = "lines with more or fewer cells than the first"
         raise _unfit(what, got, "write as many cells in every line") from error
-    cells = [compute.utf8_trim_whitespace(table[name]) for name in _COLUMNS]
-    # Ids that passed through floats on the other side end in .0.
-    ids = compute.replace_substring_regex(cells[0], r"^(-?[0-9]+)\.0+$", r"\1")
-    unknown = compute.is_in(cells[1], pa.array(["", "NA", "<NA>", "null", "None"]))
-    scores = compute.if_else(unknown, "nan", cells[1])
-    return _converted("node_id", ids, what), _converted("score", scores, what)
+    keys, cells = table[key], compute.utf8_trim_whitespace(table["score"])
+    if key == "node_id":
+        # Ids that passed through floats on the other side end in .0.
+        trimmed = compute.utf8_trim_whitespace(keys)
+        keys = compute.replace_substring_regex(trimmed, r"^(-?[0-9]+)\.0+$", r"\1")
+    unknown = compute.is_in(cells, pa.array(["", "NA", "<NA>", "null", "None"]))
+    scores = compute.if_else(unknown, "nan", cells)
+    return _converted(key, keys, what), _converted("score", scores, what)
 
 
-def _parquet(content: bytes, what: str) -> tuple[Integers, Floats]:
+def _parquet(content: bytes, what: str, *, named: bool) -> tuple[NDArray[Any], Floats]:
     try:
         table = parquet.read_table(pa.BufferReader(content))
     except (pa.ArrowException, OSError) as error:
         raise _unfit(what, "a damaged Parquet file", "write it again") from error
-    if not _named_once(table.column_names):
+    key = _key_column(table.column_names, named=named)
+    if key is None:
         got = f"the columns {_shown(', '.join(table.column_names))}"
         raise _unfit(what, got, "name the columns node_id and score")
-    return _converted("node_id", table["node_id"], what), _converted("score", table["score"], what)
+    return _converted(key, table[key], what), _converted("score", table["score"], what)
 
 
 def _in_order(content: bytes, count: int, what: str) -> Floats:
@@ -128,18 +162,18 @@ def _in_order(content: bytes, count: int, what: str) -> Floats:
 
 
 def _converted(name: str, column: pa.ChunkedArray, what: str) -> NDArray[Any]:
-    """A column as the numbers that it must hold; a missing score is NaN."""
-    kind = pa.int64() if name == "node_id" else pa.float64()
+    """A column as the numbers, or names, that it must hold; a missing score is NaN."""
+    kind = _KINDS[name]
     try:
         whole = column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         first = next(cell for cell in column if not _is_a(kind, cell))
         got = f"{_shown(str(first))} in the column {name}"
         raise _unfit(what, got, f"write numbers as {name}") from error
-    if name == "node_id" and whole.null_count:
-        raise _unfit(what, "lines without a node_id", "write whose score it is in every line")
-    numbers: NDArray[Any] = whole.to_numpy()
-    return numbers
+    if name != "score" and whole.null_count:
+        raise _unfit(what, f"lines without a {name}", "write whose score it is in every line")
+    values: NDArray[Any] = whole.to_numpy()
+    return values
 
 
 def _is_a(kind: pa.DataType, cell: pa.Scalar) -> bool:
@@ -150,8 +184,15 @@ def _is_a(kind: pa.DataType, cell: pa.Scalar) -> bool:
     return True
 
 
-def _named_once(header: list[str]) -> bool:
-    return all(header.count(name) == 1 for name in _COLUMNS)
+def _key_column(header: list[str], *, named: bool) -> str | None:
+    """The column that says whose score it is; None where a table says that not at all, or twice."""
+    keys = ("node_id", "node_name") if named else ("node_id",)
+    key = next((name for name in keys if name in header), "node_id")
+    return key if all(header.count(name) == 1 for name in (key, "score")) else None
+
+
+def _called(person: Any) -> str:
+    return _shown(person) if isinstance(person, str) else str(person)
 
 
 def _shown(text: str) -> str:
