@@ -7,6 +7,7 @@ from typing import Any
 from cyclopts import App
 
 from fairgear.cli.output import Json, print_json, print_table
+from fairgear.methods.config import Config
 
 methods_app = App(
     name="methods",
@@ -45,22 +46,29 @@ def show(method: str, /, *, json: Json = False) -> None:
     json
         Print one JSON object instead of a table.
     """
-    from dataclasses import fields
-
-    from fairgear.cli.flags import field_docs
     from fairgear.methods import METHODS
 
     kind = METHODS[method]
-    docs, defaults = field_docs(kind.config_type), kind.config_type()
-    rows = [
-        (item.name, getattr(defaults, item.name), docs.get(item.name, ""))
-        for item in fields(kind.config_type)
-    ]
+    docs, defaults = _docs(kind.config_type), kind.config_type().to_dict()
+    settings = {
+        name: {"default": value, "meaning": docs.get(name, "")} for name, value in defaults.items()
+    }
     if json:
-        settings = {name: {"default": value, "meaning": meaning} for name, value, meaning in rows}
         print_json({"name": method, "summary": _summary(kind), "settings": settings})
         return
+    rows = [(name, one["default"], one["meaning"]) for name, one in settings.items()]
     print_table(f"Settings of {method}", ("name", "default", "meaning"), rows)
+
+
+def _docs(config: type[Any]) -> dict[str, str]:
+    """What the fields of settings mean, those that are inherited among them."""
+    from fairgear.cli.flags import field_docs
+
+    found: dict[str, str] = {}
+    for kind in reversed(config.__mro__):
+        if issubclass(kind, Config):
+            found |= field_docs(kind)
+    return found
 
 
 def _summary(method: type[Any]) -> str:

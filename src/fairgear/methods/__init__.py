@@ -9,16 +9,33 @@ from fairgear.methods.gear_config import GearConfig, GeneratorConfig
 
 if TYPE_CHECKING:
     from fairgear.methods.base import METHODS, Method, load_model
+    from fairgear.methods.contract import check_method
     from fairgear.methods.gear import Gear
 
-__all__ = ["METHODS", "Gear", "GearConfig", "GeneratorConfig", "Method", "load_model"]
+__all__ = [
+    "METHODS",
+    "Gear",
+    "GearConfig",
+    "GeneratorConfig",
+    "Method",
+    "check_method",
+    "load_model",
+]
 
-_HOMES = {"METHODS": "base", "Method": "base", "load_model": "base", "Gear": "gear"}
+# Importing these registers their methods; base alone would know none.
+_REGISTERING = ("gear", "gnn", "tabular")
+_HOMES = {
+    "METHODS": "base",
+    "Method": "base",
+    "check_method": "contract",
+    "load_model": "base",
+    "Gear": "gear",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        # Importing gear registers it; base alone would know no method.
-        importlib.import_module("fairgear.methods.gear")
+        for module in _REGISTERING:
+            importlib.import_module(f"fairgear.methods.{module}")
         return getattr(importlib.import_module(f"fairgear.methods.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'fairgear.methods' has no attribute {name!r}")

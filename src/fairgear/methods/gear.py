@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +20,7 @@ from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.augmentation import VaeTask
 from fairgear.methods.base import METHODS, Method, Scores, check_trainable
 from fairgear.methods.causal_generator import CausalGenerator
+from fairgear.methods.fit_files import FitCheckpoints, columns_of, run_key
 from fairgear.methods.gear_config import GearConfig, Regime
 from fairgear.methods.gear_training import GearNetwork, GearTask
 from fairgear.methods.generator_report import GeneratorReport, report_generator
@@ -32,7 +31,6 @@ from fairgear.nn import GraphVAE
 from fairgear.tensor_files import damaged
 from fairgear.training import Checkpoint, History, seeded, train
 from fairgear.training.checkpoints import load_module, module_tensors
-from fairgear.version import installed_version
 
 # Egos a forward pass when scoring: bounds memory whatever the size of the graph.
 _CHUNK = 1024
@@ -109,8 +107,9 @@ class Gear(Method):
             self._generator = CausalGenerator(
                 causal_model, graph, index, self.scaler_, seed=self.seed
             )
-        parts = _Parts(checkpoint, self._run_key(graph, causal_model))
-        shift = self._fit_vae(egos, sens[order], parts.checkpoint("generator"))
+        given = None if causal_model is None else causal_model.fingerprint()
+        files = FitCheckpoints(checkpoint, run_key(self, graph, given))
+        shift = self._fit_vae(egos, sens[order], files.checkpoint("generator"))
         self._fit_inputs(x[order], sens[order], shift if regime.direction == "generator" else None)
         people = torch.arange(len(x), device=device)
         task = GearTask(
@@ -129,14 +128,14 @@ class Gear(Method):
             seed=self.seed,
             description="training the encoder",
             validate_every=config.validate_every,
-            checkpoint=parts.checkpoint("network"),
+            checkpoint=files.checkpoint("network"),
         )
         self._network.load_state_dict(task.average.state_dict())
         self.threshold_ = 0.5
         if regime.threshold == "validation":
             scores = self.predict_proba(graph, nodes=graph.val_mask)[:, 1]
             self.threshold_ = most_accurate(graph.y[graph.val_mask].cpu().numpy(), scores)
-        parts.remove()
+        files.remove()
         return self
 
     def _fit_inputs(self, x: Tensor, sens: Tensor, shift: Tensor | None) -> None:
@@ -261,12 +260,6 @@ class Gear(Method):
         elif config.variant == "nc":
             self._generator = FlipOnly()
 
-    def _run_key(self, graph: SensitiveGraph, causal_model: CausalModel | None) -> str:
-        what = [installed_version(), self.config.to_dict(), self.seed, graph.fingerprint()]
-        what.append(None if causal_model is None else causal_model.fingerprint())
-        text = json.dumps([*what, graph.sens_column], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
-
     def _fitted_settings(self) -> GearConfig:
         return self._settings
 
@@ -287,11 +280,7 @@ class Gear(Method):
         return tensors, facts
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        width, column = facts.get("features"), facts.get("sens_column")
-        if not isinstance(width, int) or width < 1:
-            raise damaged(path)
-        if column is not None and not (isinstance(column, int) and 0 <= column < width):
-            raise damaged(path)
+        width, column = columns_of(path, facts)
         self._settings = self.config
         try:
             self.regime_ = Regime(**facts["regime"])
@@ -312,26 +301,6 @@ class Gear(Method):
             self.generator_report_ = None if report is None else GeneratorReport(**report)
         except (KeyError, TypeError, AttributeError) as error:
             raise damaged(path) from error
-
-
-class _Parts:
-    """The checkpoints of the stages of one fit; all stay until the fit is done."""
-
-    def __init__(self, folder: Path | None, key: str) -> None:
-        self._folder = folder
-        self._key = key
-        self._made: list[Checkpoint] = []
-
-    def checkpoint(self, name: str) -> Checkpoint | None:
-        if self._folder is None:
-            return None
-        made = Checkpoint(Path(self._folder) / f"{name}.safetensors", self._key)
-        self._made.append(made)
-        return made
-
-    def remove(self) -> None:
-        for made in self._made:
-            made.remove()
 
 
 def _check_augmentation(config: GearConfig, causal_model: CausalModel | None) -> None:

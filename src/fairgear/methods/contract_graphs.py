@@ -1,0 +1,89 @@
+"""The toy graph that every method must learn, its counterfactual, and graphs to be refused."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+
+from fairgear.graph import SensitiveGraph, undirected_edges
+
+PEOPLE = 160
+_SENS_COLUMN = 2
+_SIGNAL, _FOLLOWS = 0, 3
+
+
+def toy_graph() -> SensitiveGraph:
+    """A small graph that anybody can learn: one feature tells the classes apart, whatever s is.
+
+    Another feature follows s, most links are within a class, a tenth of the people have no known
+    label, and ids are not row numbers. Each call gives a copy of its own.
+    """
+    copied: SensitiveGraph = _toy_graph().clone()
+    return copied
+
+
+@cache
+def _toy_graph() -> SensitiveGraph:
+    draw = torch.Generator().manual_seed(0)
+    person = torch.arange(PEOPLE)
+    y, part = person % 2, person // 2 % 10
+    sens = torch.randint(2, (PEOPLE,), generator=draw)
+    x = torch.randn(PEOPLE, 5, generator=draw)
+    x[:, _SIGNAL] = (2 * y - 1) + 0.3 * x[:, _SIGNAL]
+    x[:, _FOLLOWS] += sens
+    x[:, _SENS_COLUMN] = sens.float()
+    source = torch.randint(PEOPLE, (3 * PEOPLE,), generator=draw)
+    target = 2 * torch.randint(PEOPLE // 2, source.shape, generator=draw) + source % 2
+    # A twentieth of the links is between the classes.
+    target[::20] = (target[::20] + 1) % PEOPLE
+    graph = SensitiveGraph(
+        x,
+        undirected_edges(torch.stack([source, target]), PEOPLE),
+        torch.where(part < 9, y, -1),
+        sens,
+        sens_column=_SENS_COLUMN,
+        node_id=7 * torch.randperm(PEOPLE, generator=draw) + 11,
+        train_mask=part < 5,
+        val_mask=(part == 5) | (part == 6),
+        test_mask=(part == 7) | (part == 8),
+        name="toy",
+    )
+    return graph.permute(torch.randperm(PEOPLE, generator=draw))
+
+
+def toy_world() -> SensitiveGraph:
+    """The toy graph, had everybody been of the other group: a feature and links are others."""
+    graph = toy_graph()
+    sens, x = 1 - graph.sens, graph.x.clone()
+    x[:, _SENS_COLUMN] = sens.float()
+    x[:, _FOLLOWS] += sens - graph.sens
+    kept = graph.edge_index.sum(dim=0) % 3 > 0
+    return graph.replace(x=x, sens=sens, edge_index=graph.edge_index[:, kept])
+
+
+def untrainable(graph: SensitiveGraph) -> dict[str, SensitiveGraph]:
+    """Graphs that nothing can be learned from, by what is wrong with them."""
+    x, none = graph.x.clone(), torch.zeros_like(graph.train_mask)
+    x[:, _SENS_COLUMN] = 0
+    zeros = torch.zeros_like(graph.y)
+    return {
+        "no training people": graph.replace(train_mask=none),
+        "no validation people": graph.replace(val_mask=none),
+        "one class to train on": graph.replace(y=torch.where(graph.train_mask, zeros, graph.y)),
+        "one class to validate on": graph.replace(y=torch.where(graph.val_mask, zeros, graph.y)),
+        "one group": graph.replace(x=x, sens=torch.zeros_like(graph.sens)),
+    }
+
+
+def other_columns(graph: SensitiveGraph) -> dict[str, SensitiveGraph]:
+    """Graphs for another model, by what is other about them."""
+    wider = torch.cat([graph.x, graph.x[:, :1]], dim=1)
+    swapped = graph.x.clone()
+    swapped[:, [0, _SENS_COLUMN]] = graph.x[:, [_SENS_COLUMN, 0]]
+    names = graph.feature_names
+    return {
+        "fewer columns": graph.replace(x=graph.x[:, :-1], feature_names=names[:-1]),
+        "more columns": graph.replace(x=wider, feature_names=[*names, "more"]),
+        "another sensitive column": graph.replace(x=swapped, sens_column=0),
+    }

@@ -1,0 +1,77 @@
+"""`fairgear methods`, and runs of methods other than gear."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fairgear.cli import main
+from fairgear.methods import METHODS
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_every_method_is_listed_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["methods", "list", "--json"]) == 0
+    listed = printed(capsys)["methods"]
+    assert [one["name"] for one in listed] == list(METHODS)
+    assert all(one["summary"].endswith(".") for one in listed)
+    assert main(["methods", "list"]) == 0
+    table = capsys.readouterr().out
+    assert all(name in table for name in METHODS)
+
+
+def test_every_setting_of_every_method_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in METHODS:
+        assert main(["methods", "show", name, "--json"]) == 0
+        settings = printed(capsys)["settings"]
+        assert settings, name
+        assert all(setting["meaning"] for setting in settings.values()), name
+
+
+def test_an_unknown_method_lists_the_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["methods", "show", "nosuch"]) == 2
+    assert "logistic" in capsys.readouterr().err
+
+
+def test_a_run_of_another_method(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    typed = ["run", "synthetic", "--method", "logistic", "--set", "C=0.5", "--out", str(out)]
+    assert main([*typed, "--json"]) == 0
+    results = printed(capsys)
+    settings = {"method": "logistic", "settings": {"C": 0.5}}
+    assert settings.items() <= results["config"].items()
+    assert not {"gear", "preset"} & results["config"].keys()
+    assert yaml.safe_load((out / "config.yaml").read_text()) == results["config"]
+    assert results["details"]["diagnostics"]["model"] == "synthetic"
+    assert "logistic" in (out / "report.html").read_text()
+    # The same command again, and the settings file that it left, mean the same run.
+    for again in (typed, ["run", "--config", str(out / "config.yaml"), "--out", str(out)]):
+        assert main([*again, "--json"]) == 0
+        assert printed(capsys)["metrics"] == results["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (["--set", "C=1"], "--set: got 'C' for the method 'gear'"),
+        (["--method", "logistic", "--set", "C"], "--set: got 'C'; allowed: NAME=VALUE"),
+        (["--method", "logistic", "--set", "=1"], "--set: got '=1'"),
+        (["--method", "logistic", "--set", "C=[1"], "--set: got 'C=[1'"),
+        (["--method", "logistic", "--set", "D=1"], "got the unknown key 'D'"),
+        (["--method", "logistic", "--set", "C=high"], "setting C: got 'high'"),
+        (["--method", "logistic", "--gear.k", "5"], "settings of gear: got the method 'logistic'"),
+    ],
+)
+def test_settings_of_the_wrong_kind(
+    typed: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *typed, "--out", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
