@@ -30,6 +30,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "gcn": NETWORK,
     "graphsage": NETWORK,
     "gin": NETWORK,
+    "c-enc": NETWORK,
+    "fairgnn": {**NETWORK, "estimator_steps": 10},
+    "nifty-gcn": NETWORK,
+    "nifty-sage": NETWORK,
 }
 # In which the seed plays no part.
 SETTLED = ("logistic", "logistic-unaware", "logistic-residual", "logistic-projected", "boosting")

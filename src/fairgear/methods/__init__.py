@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 # Importing these registers their methods; base alone would know none.
-_REGISTERING = ("gear", "gnn", "tabular")
+_REGISTERING = ("gear", "gnn", "cenc", "fairgnn", "nifty", "tabular")
 _HOMES = {
     "METHODS": "base",
     "Method": "base",

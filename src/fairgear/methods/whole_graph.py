@@ -143,13 +143,21 @@ class WholeGraphTask(Task):
         batch, labelled, y = self.draw()
         z, logits = self.network(batch.inputs(self.people.x), batch.neighbors)
         loss = objectives.weighted(self.terms(batch, z, logits, labelled, y), self.weights)
-        self.optimizers["network"].zero_grad(set_to_none=True)
-        loss.total.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
-        self.optimizers["network"].step()
+        self.descend("network", loss.total)
         return {name: part.detach() for name, part in loss.parts.items()}
 
-    def validate(self) -> Validation:
-        """AUROC and loss on the validation people; the AUROC decides."""
+    def descend(self, name: str, loss: Tensor) -> None:
+        """One step of one optimiser; what the loss asks of another's parameters is left undone."""
+        self.optimizers[name].zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
+        self.optimizers[name].step()
+
+    def validate(self) -> Validation | None:
+        """The AUROC decides, unless a method says otherwise."""
+        return self.judged()
+
+    def judged(self) -> Validation:
+        """AUROC and loss on the validation people."""
         _, logits = outputs(self.network, self.people, self.val_rows, self.config)
         y = self.y[self.val_rows].to(logits.device)
         usable = bool(logits.isfinite().all())
@@ -188,7 +196,7 @@ class WholeGraph(Method):
         return {"network": WholeGraphNetwork(self.encoder(width, config), config.dim)}
 
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
-        """Train on the training people, and keep the state of the best validation AUROC."""
+        """Train on the training people, and keep the state that validates best."""
         check_trainable(graph)
         self.threshold_, self.history_ = None, {}
         self._settings = config = self.config
