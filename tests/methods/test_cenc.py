@@ -229,7 +229,7 @@ def test_a_batch_is_judged_by_the_people_it_is_about() -> None:
 class Plain(Cenc):
     """The same network, with the cross-entropy alone."""
 
-    task_type = WholeGraphTask  # type: ignore[assignment]
+    task_type = WholeGraphTask  # type: ignore[assignment]  # another task than its parent's
 
 
 @pytest.mark.parametrize("batches", [{}, {"batch_size": 30, "fanout": 2}])

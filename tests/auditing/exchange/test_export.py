@@ -122,7 +122,7 @@ def test_an_interrupted_export_goes_on(
                 raise KeyboardInterrupt
             return make(sens)
 
-        worlds._counterfactual = noted  # type: ignore[method-assign]
+        worlds._counterfactual = noted  # type: ignore[method-assign]  # a spy
         return worlds
 
     with pytest.raises(KeyboardInterrupt):
