@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from fairgear.cli.audit import ConditionsMet, audit_app
+from fairgear.cli.compare import compare_app
 from fairgear.cli.datasets import datasets_app
 from fairgear.cli.methods import methods_app
 from fairgear.cli.results import embed_app, report_app
@@ -32,7 +33,7 @@ app = App(
     ),
     help_format="plaintext",
 )
-for command in (run_app, audit_app, report_app, embed_app, methods_app, datasets_app):
+for command in (run_app, audit_app, compare_app, report_app, embed_app, methods_app, datasets_app):
     app.command(command)
 
 

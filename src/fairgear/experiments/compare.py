@@ -1,0 +1,118 @@
+"""Methods side by side: one run for each dataset, method and seed, and tables of what they gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairgear.datasets import DATASETS
+from fairgear.errors import ParameterError
+from fairgear.experiments.compare_table import TABLES, summary
+from fairgear.experiments.run import execute
+from fairgear.experiments.run_config import RunConfig
+from fairgear.experiments.run_folder import RunFolder
+from fairgear.files import replacing, write_text
+from fairgear.methods import METHODS
+from fairgear.progress import bar, log, quiet
+from fairgear.report import write_page
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every run of a comparison, in the order in which they are made.
+
+    Args:
+        datasets: names from `DATASETS`.
+        methods: names from `METHODS`; "all" stands for every one.
+        seeds: how many, from 0.
+        split: the same for all.
+    """
+
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    seeds: int
+    split: str
+
+    @classmethod
+    def of(cls, datasets: Sequence[str], methods: Sequence[str], seeds: int, split: str) -> Plan:
+        """A checked plan; names are known, and each is named once."""
+        if seeds < 1:
+            raise ParameterError(
+                "seeds", got=seeds, allowed="at least 1", next_step="use 3, or 10 for a paper"
+            )
+        for name in datasets:
+            _ = DATASETS[name]
+        named = list(METHODS) if ALL in methods else list(methods)
+        for name in named:
+            _ = METHODS[name]
+        return cls(tuple(dict.fromkeys(datasets)), tuple(dict.fromkeys(named)), seeds, split)
+
+    def runs(self) -> list[RunConfig]:
+        """One seed of everything before the next: an interrupted comparison has whole rows."""
+        return [
+            RunConfig(dataset=dataset, method=method, seed=seed, split=self.split)
+            for seed in range(self.seeds)
+            for dataset in self.datasets
+            for method in self.methods
+        ]
+
+
+def execute_comparison(plan: Plan, folder: Path) -> pd.DataFrame:
+    """Make the runs that are not there yet and write the tables; returns one row a run.
+
+    Every run has its folder under `runs/`, so that a rerun skips what is done and goes on with
+    what was begun.
+    """
+    configs = plan.runs()
+    rows: list[dict[str, Any]] = []
+    with bar("comparing methods", total=len(configs)) as progress:
+        for config in configs:
+            rows.append(_row(config, _finished(config, folder)))
+            _write(pd.DataFrame(rows), folder)
+            progress.advance()
+    return pd.DataFrame(rows)
+
+
+def _finished(config: RunConfig, folder: Path) -> dict[str, Any]:
+    name = f"{config.dataset}-{config.method}-{config.seed}"
+    run = RunFolder(folder / "runs" / name)
+    if run.begun():
+        # Another comparison's run under the same name is refused before any work is done.
+        run.claim(config)
+    results = run.finished()
+    if results is None:
+        with quiet():
+            results = execute(config, run)
+        write_page(results, run.report)
+        seconds = sum(stage["seconds"] for stage in results["provenance"]["stages"])
+        log(f"{name}: {seconds:.0f} s")
+    return results
+
+
+def _row(config: RunConfig, results: dict[str, Any]) -> dict[str, Any]:
+    stages = results["provenance"]["stages"]
+    return {
+        "dataset": config.dataset,
+        "method": config.method,
+        "split": config.split,
+        "seed": config.seed,
+        **results["metrics"],
+        "seconds": round(sum(stage["seconds"] for stage in stages), 1),
+        "version": results["provenance"]["version"],
+    }
+
+
+def _write(rows: pd.DataFrame, folder: Path) -> None:
+    with replacing(folder / "runs.csv") as temporary:
+        rows.to_csv(temporary, index=False)
+    found = summary(rows)
+    with replacing(folder / "summary.csv") as temporary:
+        found.to_csv(temporary, index=False)
+    for ending, render in TABLES.items():
+        write_text(folder / f"table.{ending}", render(found))

@@ -1,0 +1,102 @@
+"""Tables of a comparison: mean ± standard deviation over seeds, and ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from fairgear.metrics import METRICS
+
+LEVEL = 0.95
+
+
+def summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row for each dataset, method and metric, from one row a run.
+
+    Columns: `dataset method metric mean std low high seeds rank`. `low` and `high` are Student's
+    interval of the mean over seeds; `std`, `low` and `high` are NaN with a single seed. Ranks are
+    among the methods of a dataset, 1 the best by the means, equal means sharing theirs; NaN where
+    the measure is undefined.
+    """
+    found = []
+    for (dataset, method), runs in rows.groupby(["dataset", "method"], sort=False):
+        for metric in METRICS:
+            values = pd.to_numeric(runs[metric], errors="coerce").dropna().to_numpy(np.float64)
+            mean, std, low, high = _over_seeds(values)
+            found.append((dataset, method, metric, mean, std, low, high, len(values)))
+    table = pd.DataFrame(
+        found, columns=["dataset", "method", "metric", "mean", "std", "low", "high", "seeds"]
+    )
+    best_first = table["mean"].where(
+        table["metric"].map(lambda name: METRICS[name].direction == "lower"), -table["mean"]
+    )
+    ranks = best_first.groupby([table["dataset"], table["metric"]]).rank(method="min")
+    return table.assign(rank=ranks)
+
+
+def to_markdown(table: pd.DataFrame) -> str:
+    """One table a dataset: methods by metrics, each "mean ± std (rank)"."""
+    parts = []
+    for dataset, rows in table.groupby("dataset", sort=False):
+        lines = [
+            f"### {dataset}",
+            "",
+            "| method | " + " | ".join(METRICS[name].label for name in METRICS) + " |",
+            "|---|" + "---:|" * len(METRICS),
+        ]
+        for method, cells in rows.groupby("method", sort=False):
+            shown = [_cell(cell, "{} ± {}") for cell in cells.to_dict("records")]
+            lines.append(f"| `{method}` | " + " | ".join(shown) + " |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def to_latex(table: pd.DataFrame) -> str:
+    """The same as a tabular for each dataset."""
+    parts = []
+    for dataset, rows in table.groupby("dataset", sort=False):
+        lines = [
+            f"% {dataset}",
+            r"\begin{tabular}{l" + "r" * len(METRICS) + "}",
+            r"\hline",
+            " & ".join(["method", *(_in_latex(METRICS[name].label) for name in METRICS)]) + r" \\",
+            r"\hline",
+        ]
+        for method, cells in rows.groupby("method", sort=False):
+            shown = [_cell(cell, r"${} \pm {}$") for cell in cells.to_dict("records")]
+            lines.append(" & ".join([str(method), *shown]) + r" \\")
+        parts.append("\n".join([*lines, r"\hline", r"\end{tabular}"]))
+    return "\n\n".join(parts) + "\n"
+
+
+TABLES: dict[str, Callable[[pd.DataFrame], str]] = {"md": to_markdown, "tex": to_latex}
+
+
+def _over_seeds(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, ...]:
+    if len(values) == 0:
+        return (math.nan,) * 4
+    mean = float(values.mean())
+    if len(values) == 1:
+        return mean, math.nan, math.nan, math.nan
+    std = float(values.std(ddof=1))
+    reach = float(student.ppf((1 + LEVEL) / 2, len(values) - 1)) * std / math.sqrt(len(values))
+    return mean, std, mean - reach, mean + reach
+
+
+def _cell(cell: Mapping[Any, Any], form: str) -> str:
+    if math.isnan(cell["mean"]):
+        return "undefined"
+    mean = f"{cell['mean']:.3f}"
+    shown = mean if math.isnan(cell["std"]) else form.format(mean, f"{cell['std']:.3f}")
+    return f"{shown} ({cell['rank']:.0f})"
+
+
+def _in_latex(label: str) -> str:
+    for sign, spelled in (("Δ", r"$\Delta$"), ("δ", r"$\delta$"), ("²", "$^2$")):
+        label = label.replace(sign, spelled)
+    return label
