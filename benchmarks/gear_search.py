@@ -24,7 +24,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "logit weight 0": {"logit_weight": 0.0},
     "no averaging of weights": {"averaging": 0.0},
     "edge noise 0": {"edge_noise": 0.0},
-    "nothing erased, s hidden": {"erase": 0.0},
+    "nothing erased, s hidden": {"erase": None},
 }
 PLAN = [(name, graph, seed) for seed in (0,) for graph in range(2) for name in SETTINGS]
 

@@ -33,8 +33,8 @@ PLAN = (
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "default, NP": {"variant": "np"},
-    # The other end of the dial: nothing erased, s seen and averaged out over one assignment.
-    "default, strict only": {"erase": 0.0, "use_sens": True, "assignments": 1},
+    # The other end of the dial: the shift is undone by each person's own s.
+    "default, strict only": {"erase": 0.0},
 }
 
 
@@ -93,7 +93,7 @@ class _Logistic:
             shift = x[sens == 1].mean(dim=0) - x[sens == 0].mean(dim=0)
             self._erasure = Erasure(x.shape[1], 1.0).fit(x, sens, shift)
         if self._erased:
-            return self._erasure(graph.x[:, 1:]).numpy()
+            return self._erasure(graph.x[:, 1:], graph.sens).numpy()
         return graph.x.numpy()[:, 1:] - graph.sens.numpy()[:, None] * self._v
 
 

@@ -87,9 +87,10 @@ def test_a_plan_is_checked_before_any_work(arguments: Any, message: str) -> None
 
 
 def test_all_is_every_method_and_names_count_once() -> None:
-    assert Plan.of(["synthetic"], ["all"], 1, "released").methods == tuple(METHODS)
+    every = Plan.of(["synthetic"], ["all"], 1, "released").entries
+    assert tuple(entry.label for entry in every) == tuple(METHODS)
     plan = Plan.of(["synthetic", "synthetic"], ["logistic", "gcn", "logistic"], 2, "released")
-    assert [(run.seed, run.method) for run in plan.runs()] == [
+    assert [(cell.config.seed, cell.config.method) for cell in plan.runs()] == [
         (0, "logistic"),
         (0, "gcn"),
         (1, "logistic"),
@@ -101,11 +102,11 @@ def test_an_interrupted_comparison_goes_on(tmp_path: Path, monkeypatch: pytest.M
     plan = Plan.of(["synthetic"], ["logistic", "logistic-unaware"], 1, "released")
     made: list[str] = []
 
-    def stops(config: Any, folder: Any) -> Any:
+    def stops(config: Any, folder: Any, worlds: Any) -> Any:
         made.append(config.method)
         if len(made) == 2:
             raise KeyboardInterrupt
-        return execute(config, folder)
+        return execute(config, folder, worlds)
 
     monkeypatch.setattr(compare, "execute", stops)
     with pytest.raises(KeyboardInterrupt):

@@ -4,7 +4,7 @@ import json
 import math
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError, asdict, fields
+from dataclasses import FrozenInstanceError, asdict, fields, replace
 from typing import Any
 
 import pytest
@@ -34,7 +34,7 @@ PAPER = {
     "min_dose": 1.0,
     "edge_noise": 0.0,
     "use_sens": True,
-    "erase": 0.0,
+    "erase": None,
     "assignments": 0,
     "normalize_rows": False,
     "averaging": 0.0,
@@ -106,17 +106,37 @@ def test_every_number_and_name_has_a_limit() -> None:
         assert {item.name for item in fields(kind)} - without == set(kind().limits())
 
 
-def test_what_is_left_open_goes_by_the_number_of_labels() -> None:
+def test_what_is_left_open_is_tried_both_ways_where_labels_are_few() -> None:
     config = GearConfig()
-    assert config.regime(FEW_LABELS) == Regime.few()
-    assert config.regime(FEW_LABELS + 1) == Regime.many()
-    own = GearConfig(dropout=0.1, steps=7, normalize_rows=True, threshold="half")
-    for labels, regime in ((100, Regime.few()), (10_000, Regime.many())):
-        changed = {"dropout": 0.1, "steps": 7, "normalize_rows": True, "threshold": "half"}
-        assert asdict(own.regime(labels)) == asdict(regime) | changed
+    few = (Regime.held_back(), Regime.let_loose())
+    assert config.regimes(FEW_LABELS) == few
+    assert config.regimes(FEW_LABELS + 1) == (Regime.many(),)
+    changed = {"dropout": 0.1, "steps": 7, "normalize_rows": False, "threshold": "half"}
+    own = GearConfig.from_dict(changed)
+    for labels, regimes in ((100, few), (10_000, (Regime.many(),))):
+        expected = [asdict(regime) | changed for regime in regimes]
+        assert [asdict(regime) for regime in own.regimes(labels)] == expected
     paper = GearConfig.paper()
-    assert paper.regime(100) == paper.regime(10_000)
-    assert paper.regime(100).dropout == 0.5
+    assert paper.regimes(100) == paper.regimes(10_000)
+    assert [regime.dropout for regime in paper.regimes(100)] == [0.5]
+
+
+def test_unit_rows_are_for_the_end_of_the_dial_that_promises_both_protocols() -> None:
+    assert [regime.normalize_rows for regime in GearConfig().regimes(100)] == [False, True]
+    for erase in (0.0, 0.5, None):
+        config = GearConfig(erase=erase)
+        assert not any(regime.normalize_rows for regime in config.regimes(100))
+        assert all(
+            regime.normalize_rows for regime in replace(config, normalize_rows=True).regimes(100)
+        )
+
+
+@pytest.mark.parametrize(
+    ("erase", "least", "dose"), [(1.0, 0.0, 0.0), (1.0, 0.4, 0.4), (0.0, 0.4, 1.0), (0.5, 0.0, 0.5)]
+)
+def test_doses_are_whole_where_s_undoes_the_shift(erase: float, least: float, dose: float) -> None:
+    assert GearConfig(erase=erase, min_dose=least).least_dose == pytest.approx(dose)
+    assert GearConfig(erase=None, min_dose=least).least_dose == least
 
 
 @pytest.mark.parametrize("value", ["0.5", True, math.nan, -1])
@@ -160,7 +180,7 @@ def test_a_variant_leaves_out_what_its_name_says(
     effective = config.effective()
     if not generator:
         assert effective.use_sens
-        assert (effective.erase, effective.assignments) == (0, 0)
+        assert (effective.erase, effective.assignments) == (None, 0)
     else:
         assert effective == config
 

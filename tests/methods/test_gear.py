@@ -213,7 +213,7 @@ def test_another_graph_is_scored_by_itself(fitted: Gear, dense: SensitiveGraph) 
 
 def test_hidden_s_alone_changes_nothing(dense: SensitiveGraph) -> None:
     """With s hidden and nothing erased or averaged, s alone changes nothing; seen, it does."""
-    gear = tiny(erase=0.0, assignments=0, use_sens=False).fit(dense)
+    gear = tiny(erase=None, assignments=0, use_sens=False).fit(dense)
     flipped = dense.x.clone()
     flipped[:, 1] = 1 - dense.sens
     other = dense.replace(x=flipped, sens=1 - dense.sens)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from fairgear import SensitiveGraph
@@ -28,12 +30,16 @@ def scaler_of(graph: SensitiveGraph) -> FeatureScaler:
     return FeatureScaler(width, graph.sens_column).fit(graph)
 
 
-def unit_rows_of(graph: SensitiveGraph, share: float = 1.0) -> Callable[[SensitiveGraph], Tensor]:
+def unit_rows_of(
+    graph: SensitiveGraph, share: float | None = 1.0
+) -> Callable[[SensitiveGraph], Tensor]:
     """Scaled, erased and brought to unit length, as Gear learns to on `graph`."""
     scaler = scaler_of(graph)
-    erasure = Erasure(len(scaler.mean), share).fit(scaler(graph), graph.sens)
-    rows = UnitRows(len(scaler.mean)).fit(scaler(graph), scaler, erasure)
-    return lambda other: rows(scaler(other), erasure)
+    erasure = None
+    if share is not None:
+        erasure = Erasure(len(scaler.mean), share).fit(scaler(graph), graph.sens)
+    rows = UnitRows(len(scaler.mean)).fit(scaler(graph), graph.sens, scaler, erasure)
+    return lambda other: rows(scaler(other), other.sens, erasure)
 
 
 @pytest.mark.parametrize("at", [0, 1, 3, None])
@@ -82,13 +88,15 @@ def test_rows_of_unit_length_forget_a_common_factor() -> None:
     graph = random_graph(n=50)
     rows = graph.x.double().numpy()[:, [0, 2, 3]]
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    prepared = unit_rows_of(graph, share=0.0)
+    prepared = unit_rows_of(graph, share=None)
     expected = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     np.testing.assert_allclose(prepared(graph).numpy(), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_neither_a_factor_nor_a_move_along_v_changes_erased_unit_rows(share: float) -> None:
+@pytest.mark.parametrize("share", [None, 1.0])
+def test_neither_a_factor_nor_a_move_along_v_changes_erased_unit_rows(
+    share: float | None,
+) -> None:
     graph = random_graph(n=200)
     x = graph.x + 2 * graph.sens[:, None] * torch.tensor([1.0, 0.0, -0.5, 0.3])
     graph = graph.replace(x=x)
@@ -110,7 +118,7 @@ def test_a_row_of_zeros_has_no_length_and_stays_finite() -> None:
     x[3] = 0
     x[3, 1] = graph.sens[3]
     graph = graph.replace(x=x)
-    assert bool(torch.isfinite(unit_rows_of(graph, share=0.0)(graph)).all())
+    assert bool(torch.isfinite(unit_rows_of(graph, share=None)(graph)).all())
 
 
 def groups(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -137,29 +145,51 @@ def test_u_comes_from_the_covariance_within_groups() -> None:
 def test_moving_along_v_changes_nothing_that_is_left_and_erasing_again_neither() -> None:
     x, sens, shift = groups()
     erasure = Erasure(4, 1.0).fit(x, sens)
-    erased = erasure(x)
-    assert torch.allclose(erasure(x + 3.7 * shift), erased, atol=1e-4)
-    assert torch.allclose(erasure(erased), erased, atol=1e-4)
+    erased = erasure(x, sens)
+    assert torch.allclose(erasure(x + 3.7 * shift, sens), erased, atol=1e-4)
+    assert torch.equal(erasure(x, 1 - sens), erased)
+    assert torch.allclose(erasure(erased, sens), erased, atol=1e-4)
     assert not torch.allclose(erased, x, atol=0.1)
     batch = x.reshape(20, 20, 4)
-    assert torch.allclose(erasure(batch), erased.reshape(20, 20, 4), atol=1e-5)
+    groups_of_batch = sens.reshape(20, 20)
+    assert torch.allclose(erasure(batch, groups_of_batch), erased.reshape(20, 20, 4), atol=1e-5)
+
+
+def test_without_a_share_everybody_is_brought_to_group_0() -> None:
+    x, sens, shift = groups()
+    undone = Erasure(4, 0.0).fit(x, sens)(x, sens)
+    assert torch.allclose(undone, x - sens[:, None] * shift, atol=1e-5)
+    # What the groups differ by is gone, what people differ by within them is not.
+    assert torch.allclose(undone[sens == 1].mean(0), undone[sens == 0].mean(0), atol=1e-4)
+    assert torch.equal(undone[sens == 0], x[sens == 0])
 
 
 def test_half_a_share_goes_half_the_way() -> None:
     x, sens, _ = groups()
-    whole = Erasure(4, 1.0).fit(x, sens)(x)
-    half = Erasure(4, 0.5).fit(x, sens)(x)
-    assert torch.allclose(half, (x + whole) / 2, atol=1e-5)
+    whole, none = (Erasure(4, share).fit(x, sens)(x, sens) for share in (1.0, 0.0))
+    half = Erasure(4, 0.5).fit(x, sens)(x, sens)
+    assert torch.allclose(half, (none + whole) / 2, atol=1e-5)
+
+
+@given(share=st.floats(0, 1), seed=st.integers(0, 2**16))
+def test_whatever_the_share_nothing_changes_where_s_and_features_move_together(
+    share: float, seed: int
+) -> None:
+    x, sens, shift = groups(seed)
+    erasure = Erasure(4, share).fit(x, sens)
+    other = torch.randint(0, 2, sens.shape, generator=torch.Generator().manual_seed(seed))
+    moved = x + (other - sens)[:, None] * shift
+    assert torch.allclose(erasure(moved, other), erasure(x, sens), atol=1e-3)
 
 
 def test_without_a_shift_nothing_is_erased() -> None:
     x, _, _ = groups()
     twice, sens = torch.cat([x, x]), torch.arange(2).repeat_interleave(len(x))
-    assert torch.equal(Erasure(4, 1.0).fit(twice, sens)(twice), twice)
+    assert torch.equal(Erasure(4, 1.0).fit(twice, sens)(twice, sens), twice)
 
 
 def test_columns_that_sum_to_a_constant_can_be_erased() -> None:
     x, sens, _ = groups()
     one_hot = torch.cat([x, (x[:, :1] > 0).float(), (x[:, :1] <= 0).float()], dim=1)
     erased = Erasure(6, 1.0).fit(one_hot, sens)
-    assert bool(torch.isfinite(erased(one_hot)).all())
+    assert bool(torch.isfinite(erased(one_hot, sens)).all())

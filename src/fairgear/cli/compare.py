@@ -14,7 +14,8 @@ compare_app = App(
     help="Train and measure several methods on several datasets with several seeds.",
     help_epilogue=(
         "Examples: fairgear compare --methods gear graphsage logistic   ·   fairgear compare "
-        "--datasets synthetic bail credit --methods all --seeds 3"
+        "--datasets synthetic bail credit --methods all --seeds 3   ·   fairgear compare "
+        "--methods gear gear:erase=0 gear:variant=np"
     ),
     help_format="plaintext",
 )
@@ -39,7 +40,8 @@ def compare(
     datasets
         Names from `fairgear datasets list`. [default: synthetic]
     methods
-        Names from `fairgear methods list`, or all. [default: all]
+        Names from `fairgear methods list`, or all. With settings: gear:erase=0,dim=128.
+        [default: all]
     seeds
         How many: 0, 1, 2 and so on, each with a split of its own.
     split

@@ -76,6 +76,7 @@ def run(
     json
         Print the results as one JSON object and nothing else on stdout.
     """
+    from fairgear.experiments.assigned import assigned
     from fairgear.experiments.run_config import (
         RunConfig,
         checked,
@@ -94,7 +95,7 @@ def run(
         "device": device,
         "data": given(data) or None,
         "gear": given(gear) or None,
-        "settings": _assigned(assignments or []) or None,
+        "settings": assigned(assignments or [], "--set") or None,
     }
     values = read_yaml(config) if config is not None else {}
     if preset is not None and values.get("preset", preset) != preset:
@@ -130,26 +131,3 @@ def run(
     title = "{method} on {dataset}, {split}, seed {seed}".format_map(results["config"])
     print_metrics(title, results)
     print(f"Report: {folder.report}")  # noqa: T201
-
-
-def _assigned(texts: list[str]) -> dict[str, Any]:
-    """Settings from NAME=VALUE, each value as YAML reads it."""
-    import yaml
-
-    from fairgear.errors import ParameterError
-
-    values = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        try:
-            values[name.strip().replace("-", "_")] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            equals = ""
-        if not equals or not name.strip():
-            raise ParameterError(
-                "--set",
-                got=repr(text),
-                allowed="NAME=VALUE, such as layers=2",
-                next_step="see fairgear methods show METHOD for the names",
-            )
-    return values

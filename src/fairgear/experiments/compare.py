@@ -11,7 +11,9 @@ import pandas as pd
 
 from fairgear.datasets import DATASETS
 from fairgear.errors import ParameterError
+from fairgear.experiments.compare_entry import Entry
 from fairgear.experiments.compare_table import TABLES, summary
+from fairgear.experiments.last_worlds import LastWorlds
 from fairgear.experiments.run import execute
 from fairgear.experiments.run_config import RunConfig
 from fairgear.experiments.run_folder import RunFolder
@@ -24,42 +26,56 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
+class Cell:
+    """One run of a comparison."""
+
+    entry: Entry
+    config: RunConfig
+
+
+@dataclass(frozen=True)
 class Plan:
     """Every run of a comparison, in the order in which they are made.
 
     Args:
         datasets: names from `DATASETS`.
-        methods: names from `METHODS`; "all" stands for every one.
+        entries: what to compare.
         seeds: how many, from 0.
         split: the same for all.
     """
 
     datasets: tuple[str, ...]
-    methods: tuple[str, ...]
+    entries: tuple[Entry, ...]
     seeds: int
     split: str
 
     @classmethod
     def of(cls, datasets: Sequence[str], methods: Sequence[str], seeds: int, split: str) -> Plan:
-        """A checked plan; names are known, and each is named once."""
+        """A checked plan, each entry once.
+
+        Args:
+            datasets: names from `DATASETS`.
+            methods: see `Entry`; "all" stands for every method with its defaults.
+            seeds: how many.
+            split: its name.
+        """
         if seeds < 1:
             raise ParameterError(
                 "seeds", got=seeds, allowed="at least 1", next_step="use 3, or 10 for a paper"
             )
         for name in datasets:
             _ = DATASETS[name]
-        named = list(METHODS) if ALL in methods else list(methods)
-        for name in named:
-            _ = METHODS[name]
-        return cls(tuple(dict.fromkeys(datasets)), tuple(dict.fromkeys(named)), seeds, split)
+        named = [name for text in methods for name in (METHODS if text == ALL else (text,))]
+        entries = tuple(Entry.of(name) for name in dict.fromkeys(named))
+        return cls(tuple(dict.fromkeys(datasets)), entries, seeds, split)
 
-    def runs(self) -> list[RunConfig]:
+    def runs(self) -> list[Cell]:
         """One seed of everything before the next: an interrupted comparison has whole rows."""
         return [
-            RunConfig(dataset=dataset, method=method, seed=seed, split=self.split)
+            Cell(entry, entry.run(dataset, seed, self.split))
             for seed in range(self.seeds)
             for dataset in self.datasets
-            for method in self.methods
+            for entry in self.entries
         ]
 
 
@@ -69,18 +85,21 @@ def execute_comparison(plan: Plan, folder: Path) -> pd.DataFrame:
     Every run has its folder under `runs/`, so that a rerun skips what is done and goes on with
     what was begun.
     """
-    configs = plan.runs()
+    cells = plan.runs()
     rows: list[dict[str, Any]] = []
-    with bar("comparing methods", total=len(configs)) as progress:
-        for config in configs:
-            rows.append(_row(config, _finished(config, folder)))
+    worlds = LastWorlds()
+    with bar("comparing methods", total=len(cells)) as progress:
+        for cell in cells:
+            rows.append(_row(cell, finish(cell, folder, worlds)))
             _write(pd.DataFrame(rows), folder)
             progress.advance()
     return pd.DataFrame(rows)
 
 
-def _finished(config: RunConfig, folder: Path) -> dict[str, Any]:
-    name = f"{config.dataset}-{config.method}-{config.seed}"
+def finish(cell: Cell, folder: Path, worlds: LastWorlds) -> dict[str, Any]:
+    """The results of one run, made now unless they are there."""
+    config = cell.config
+    name = cell.entry.folder(config.dataset, config.seed)
     run = RunFolder(folder / "runs" / name)
     if run.begun():
         # Another comparison's run under the same name is refused before any work is done.
@@ -88,18 +107,19 @@ def _finished(config: RunConfig, folder: Path) -> dict[str, Any]:
     results = run.finished()
     if results is None:
         with quiet():
-            results = execute(config, run)
+            results = execute(config, run, worlds)
         write_page(results, run.report)
         seconds = sum(stage["seconds"] for stage in results["provenance"]["stages"])
         log(f"{name}: {seconds:.0f} s")
     return results
 
 
-def _row(config: RunConfig, results: dict[str, Any]) -> dict[str, Any]:
+def _row(cell: Cell, results: dict[str, Any]) -> dict[str, Any]:
+    config = cell.config
     stages = results["provenance"]["stages"]
     return {
         "dataset": config.dataset,
-        "method": config.method,
+        "method": cell.entry.label,
         "split": config.split,
         "seed": config.seed,
         **results["metrics"],

@@ -9,6 +9,7 @@ from fairgear import datasets
 from fairgear.auditing import Evaluation, Worlds, evaluate_in, generator_error
 from fairgear.auditing.any_model import names_of
 from fairgear.causal import SyntheticMechanism
+from fairgear.experiments.last_worlds import LastWorlds
 from fairgear.experiments.own_data import save_encoding
 from fairgear.experiments.predictions import predictions
 from fairgear.experiments.provenance import Stages, provenance
@@ -22,8 +23,16 @@ from fairgear.methods.base import check_trainable
 from fairgear.training import History
 
 
-def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
-    """Everything but the page; returns what `metrics.json` holds."""
+def execute(
+    config: RunConfig, folder: RunFolder, worlds: LastWorlds | None = None
+) -> dict[str, Any]:
+    """Everything but the page; returns what `metrics.json` holds.
+
+    Args:
+        config: what to run.
+        folder: where the results go.
+        worlds: shared with other runs; the results are the same without.
+    """
     method = METHODS[config.method]
     model: Method = method(seed=config.seed, device=config.device, **config.method_settings())
     model.torch_device()
@@ -38,9 +47,9 @@ def execute(config: RunConfig, folder: RunFolder) -> dict[str, Any]:
         model = _trained(model, graph, folder)
         save_encoding(graph, folder.model)
     with stages.stage("evaluation"):
-        worlds = Worlds(graph, seed=config.seed, **data.evaluation)
-        evaluation = evaluate_in(worlds, model)
-        details = _details(model, worlds, evaluation)
+        asked = (worlds or LastWorlds()).of(data, config.seed)
+        evaluation = evaluate_in(asked, model)
+        details = _details(model, asked, evaluation)
     measured = evaluation.to_dict()
     results: dict[str, Any] = {
         "metrics": measured["metrics"],

@@ -17,7 +17,8 @@ Limits = tuple[float, float] | tuple[str, ...]
 class Config:
     """Base of all settings; a subclass is a frozen dataclass that lists its `limits`.
 
-    A number whose default is None may be left open, to be chosen when the data are known.
+    A number that may be None (`float | None`) may be left out: what that means is the field's to
+    say.
     """
 
     def limits(self) -> dict[str, Limits]:
@@ -29,13 +30,13 @@ class Config:
         for item in fields(self):
             value, allowed = getattr(self, item.name), limits.get(item.name)
             kind = _kind(item)
-            if value is None and _default(item) is None:
+            if value is None and _optional(item):
                 continue
             if not _of_kind(value, kind) or not _within(value, allowed):
                 raise ParameterError(
                     f"setting {item.name}",
                     got=repr(value),
-                    allowed=_describe(kind, allowed),
+                    allowed=_describe(kind, allowed) + (" or none" if _optional(item) else ""),
                     next_step=f"change {item.name}",
                 )
 
@@ -67,8 +68,12 @@ def _default(item: Field[Any]) -> Any:
     return item.default_factory() if callable(item.default_factory) else item.default
 
 
+def _optional(item: Field[Any]) -> bool:
+    return str(item.type).endswith("| None")
+
+
 def _kind(item: Field[Any]) -> type:
-    """The type of a field: that of its default, or, where it may be left open, as annotated."""
+    """The type of a field: that of its default, or, where that is None, as annotated."""
     default = _default(item)
     if default is not None:
         return type(default)

@@ -21,7 +21,7 @@ from fairgear.methods.augmentation import VaeTask
 from fairgear.methods.base import METHODS, Method, Scores, check_trainable
 from fairgear.methods.causal_generator import CausalGenerator
 from fairgear.methods.fit_files import FitCheckpoints, columns_of, run_key
-from fairgear.methods.gear_config import GearConfig, Regime
+from fairgear.methods.gear_config import GearConfig, Regime, RegimeTrial
 from fairgear.methods.gear_training import GearNetwork, GearTask
 from fairgear.methods.generator_report import GeneratorReport, report_generator
 from fairgear.methods.generators import Ego, FlipOnly, Generator, VaeGenerator
@@ -43,9 +43,10 @@ class Gear(Method):
 
     After `fit`: `history_` (loss terms and validation over time of `generator` and `network`),
     `generator_report_` (how good the counterfactual egos are), `scaler_` (of the features),
-    `regime_` (how it was trained, where the settings leave that open), `causal_model_` (the
-    fingerprint of the causal model that took the generator's place, if any), `erases_means_`
-    (whether the difference of the groups' means is what was erased) and `threshold_`.
+    `regime_` (how it was trained, where the settings leave that open), `trials_` (the ways that
+    were tried, with their scores on the validation people), `causal_model_` (the fingerprint of
+    the causal model that took the generator's place, if any), `erases_means_` (whether the
+    difference of the groups' means is what was erased) and `threshold_`.
     """
 
     name = "gear"
@@ -58,6 +59,7 @@ class Gear(Method):
         self.history_: dict[str, History] = {}
         self.generator_report_: GeneratorReport | None = None
         self.regime_: Regime | None = None
+        self.trials_: list[RegimeTrial] = []
         self.causal_model_: str | None = None
         self.erases_means_ = False
 
@@ -86,11 +88,11 @@ class Gear(Method):
         check_trainable(graph)
         config, device = self.config.effective(), self.torch_device()
         _check_augmentation(config, causal_model)
-        regime = config.regime(int(graph.train_mask.sum()))
+        regimes = config.regimes(int(graph.train_mask.sum()))
         self.threshold_, self.history_, self.generator_report_ = None, {}, None
         self.causal_model_ = None
-        self._settings, self.regime_ = self.config, regime
-        self._build(graph.x.shape[1], graph.sens_column, config, regime)
+        self._settings, self.trials_ = self.config, []
+        self._build(graph.x.shape[1], graph.sens_column, config, regimes[0])
         index = self.ego_index(graph).to(device)
         # People are drawn in the order of their ids: reordering the rows changes nothing.
         order = graph.node_id.argsort().to(device)
@@ -110,42 +112,36 @@ class Gear(Method):
         given = None if causal_model is None else causal_model.fingerprint()
         files = FitCheckpoints(checkpoint, run_key(self, graph, given))
         shift = self._fit_vae(egos, sens[order], files.checkpoint("generator"))
-        self._fit_inputs(x[order], sens[order], shift if regime.direction == "generator" else None)
         people = torch.arange(len(x), device=device)
-        task = GearTask(
-            self._network,
-            config,
-            regime,
-            self.generator(),
-            egos,
-            y,
-            people[graph.train_mask.to(device)[order]],
-            people[graph.val_mask.to(device)[order]],
-        )
-        self.history_["network"] = train(
-            task,
-            steps=regime.steps,
-            seed=self.seed,
-            description="training the encoder",
-            validate_every=config.validate_every,
-            checkpoint=files.checkpoint("network"),
-        )
-        self._network.load_state_dict(task.average.state_dict())
+        rows = [people[mask.to(device)[order]] for mask in (graph.train_mask, graph.val_mask)]
+        for number, regime in enumerate(regimes):
+            network = self._new_network(regime)
+            network.fit_inputs(
+                x[order], sens[order], self.scaler_, shift if regime.from_generator else None
+            )
+            task = GearTask(network, config, regime, self.generator(), egos, y, *rows)
+            history = train(
+                task,
+                steps=regime.steps,
+                seed=self.seed,
+                description="training the encoder",
+                validate_every=config.validate_every,
+                checkpoint=files.checkpoint(f"network{number}"),
+            )
+            if not self.trials_ or _score(history) > max(trial.score for trial in self.trials_):
+                self._network, self.regime_ = task.average, regime
+                self.history_["network"] = history
+                self.erases_means_ = network.erasure is not None and (
+                    shift is None or not regime.from_generator
+                )
+            self.trials_.append(RegimeTrial(regime, _score(history)))
         self.threshold_ = 0.5
-        if regime.threshold == "validation":
+        assert self.regime_ is not None
+        if self.regime_.threshold == "validation":
             scores = self.predict_proba(graph, nodes=graph.val_mask)[:, 1]
             self.threshold_ = most_accurate(graph.y[graph.val_mask].cpu().numpy(), scores)
         files.remove()
         return self
-
-    def _fit_inputs(self, x: Tensor, sens: Tensor, shift: Tensor | None) -> None:
-        """Learn from all people, without labels, what the network does to their features first."""
-        network = self._network
-        self.erases_means_ = self._fitted_config.erase > 0 and shift is None
-        if self._fitted_config.erase > 0:
-            network.erasure.fit(x, sens, shift)
-        if network.unit_rows is not None:
-            network.unit_rows.fit(x, self.scaler_, network.erasure)
 
     def _fit_vae(
         self, egos: Callable[[Tensor], Ego], sens: Tensor, checkpoint: Checkpoint | None
@@ -260,6 +256,12 @@ class Gear(Method):
         elif config.variant == "nc":
             self._generator = FlipOnly()
 
+    def _new_network(self, regime: Regime) -> GearNetwork:
+        """A fresh network; every regime's begins as it would if there were no other."""
+        with seeded(self.seed, "initialisation"):
+            network = GearNetwork(len(self.scaler_.mean), self._fitted_config, regime)
+        return network.to(self.torch_device())
+
     def _fitted_settings(self) -> GearConfig:
         return self._settings
 
@@ -272,6 +274,7 @@ class Gear(Method):
             "features": len(self.scaler_.mean) + (self._sens_column is not None),
             "sens_column": self._sens_column,
             "regime": None if self.regime_ is None else asdict(self.regime_),
+            "trials": [asdict(trial) for trial in self.trials_],
             "causal_model": self.causal_model_,
             "erases_means": self.erases_means_,
             "history": {name: history.as_dict() for name, history in self.history_.items()},
@@ -284,7 +287,11 @@ class Gear(Method):
         self._settings = self.config
         try:
             self.regime_ = Regime(**facts["regime"])
-        except (KeyError, TypeError) as error:
+            self.trials_ = [
+                RegimeTrial(Regime(**trial["regime"]), float(trial["score"]))
+                for trial in facts["trials"]
+            ]
+        except (KeyError, TypeError, ValueError) as error:
             raise damaged(path) from error
         self._build(width, column, self.config.effective(), self.regime_)
         load_module(path, "scaler", self.scaler_, tensors)
@@ -301,6 +308,11 @@ class Gear(Method):
             self.generator_report_ = None if report is None else GeneratorReport(**report)
         except (KeyError, TypeError, AttributeError) as error:
             raise damaged(path) from error
+
+
+def _score(history: History) -> float:
+    assert history.best_score is not None
+    return history.best_score
 
 
 def _check_augmentation(config: GearConfig, causal_model: CausalModel | None) -> None:

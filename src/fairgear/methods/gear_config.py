@@ -53,10 +53,12 @@ class GeneratorConfig(Config):
 class Regime:
     """How hard to train, and how much to hold the network back.
 
-    Few labels are learned by heart unless it is held back; many are not learned if it is. What
-    the lengths of the rows tell is lost with them: few labels cannot make up for that, many can.
+    What few labels can bear hangs on how plainly the features tell the label: a hard task is
+    learned by heart unless the network is held back, an easy one is not learned if it is. So with
+    few labels both ways are tried, and the validation people decide.
     """
 
+    layers: int
     dropout: float
     weight_decay: float
     logit_weight: float
@@ -68,9 +70,10 @@ class Regime:
     threshold: str
 
     @classmethod
-    def few(cls) -> Self:
-        """Up to `FEW_LABELS`."""
+    def held_back(cls) -> Self:
+        """For up to `FEW_LABELS`, where the task is hard."""
         return cls(
+            layers=1,
             dropout=0.5,
             weight_decay=1e-3,
             logit_weight=1.0,
@@ -83,24 +86,54 @@ class Regime:
         )
 
     @classmethod
-    def many(cls) -> Self:
-        """Above."""
+    def let_loose(cls) -> Self:
+        """For up to `FEW_LABELS`, where it is easy."""
         return cls(
-            dropout=0.0,
+            layers=2,
+            dropout=0.5,
             weight_decay=1e-5,
             logit_weight=0.1,
+            learning_rate=0.01,
+            steps=1000,
+            batch_size=100,
+            normalize_rows=True,
+            direction="means",
+            threshold="half",
+        )
+
+    @classmethod
+    def many(cls) -> Self:
+        """Above: let loose, and for longer."""
+        return replace(
+            cls.let_loose(),
             learning_rate=0.003,
             steps=2000,
             batch_size=300,
-            normalize_rows=True,
-            direction="means",
             threshold="validation",
         )
+
+    @property
+    def from_generator(self) -> bool:
+        """Whether the direction to erase is the generator's, where there is one."""
+        return self.direction == "generator"
+
+
+@dataclass(frozen=True)
+class RegimeTrial:
+    """A regime that was tried, and its best score on the validation people."""
+
+    regime: Regime
+    score: float
 
 
 @dataclass(frozen=True)
 class GearConfig(Config):
-    """Everything that decides how Gear learns; the defaults are the default preset."""
+    """Everything that decides how Gear learns; the defaults are the default preset.
+
+    What is in brackets is used where a setting is left open. Where there are two ways, one holds
+    the network back and the other lets it loose: up to 5,000 training labels both are tried and
+    the validation people decide, above that the network is let loose.
+    """
 
     encoder: str = "graphsage"
     """The subgraph encoder: graphsage, gcn, gin, jk or infomax."""
@@ -113,12 +146,12 @@ class GearConfig(Config):
     """Members of an ego, its centre counted; at most 64."""
     alpha: float = 0.15
     """Restart probability of the personalised PageRank that picks them."""
-    layers: int = 1
-    """Layers of the encoder."""
+    layers: int | None = None
+    """Layers of the encoder. [1 or 2]"""
     dim: int = 64
     """Dimension of the representations."""
     dropout: float | None = None
-    """In encoder and classifier. [0.5 up to 5,000 training labels, above that 0]"""
+    """In encoder and classifier. [0.5]"""
     fairness_weight: float = 0.6
     """λ: weight of the distance between embeddings of factual and counterfactual egos."""
     neighbor_weight: float = 0.4
@@ -126,11 +159,9 @@ class GearConfig(Config):
     neighbor_draws: int = 2
     """C: neighbour-perturbed egos a person and step."""
     logit_weight: float | None = None
-    """Weight of the squared difference of factual and counterfactual logits. [1 up to 5,000
-    training labels, above that 0.1]"""
+    """Weight of the squared difference of factual and counterfactual logits. [1 or 0.1]"""
     weight_decay: float | None = None
-    """μ: weight of the squared norm of the parameters. [0.001 up to 5,000 training labels, above
-    that 0.00001]"""
+    """μ: weight of the squared norm of the parameters. [0.001 or 0.00001]"""
     projection_heads: bool = False
     """Compare embeddings behind a projector and a predictor, as the released code does."""
     min_dose: float = 0.0
@@ -139,17 +170,19 @@ class GearConfig(Config):
     """Each training ego loses up to this share of its edges, and gains as many elsewhere."""
     use_sens: bool = False
     """Whether the encoder sees the sensitive column."""
-    erase: float = 1.0
-    """Share of the direction in which the groups differ that is projected out of the features: the
-    dial between being alike under `strict` alone (0) and under both protocols (1)."""
+    erase: float | None = 1.0
+    """The dial between being alike under both protocols (1) and under `strict` alone (0), which
+    is more accurate: the share of the direction in which the groups differ that is projected out
+    of the features; the rest is undone by each person's own s. None leaves the features as they
+    are."""
     direction: str = "auto"
     """The direction to erase: the shift that the `generator` has learned, the difference of the
-    groups' `means`, or `auto`: generator up to 5,000 training labels, above that means."""
+    groups' `means`, or `auto`. [generator or means]"""
     assignments: int = 0
     """Fixed assignments of s over which predictions are averaged; 0 for the graph as it is."""
     normalize_rows: bool | None = None
-    """Scale each person's features to unit length, so that a common factor changes nothing. [no up
-    to 5,000 training labels, above that yes]"""
+    """Scale each person's features to unit length, so that a common factor changes nothing. [no,
+    or yes where `erase` is 1]"""
     learning_rate: float | None = None
     """Of Adam. [0.01 up to 5,000 training labels, above that 0.003]"""
     steps: int | None = None
@@ -218,19 +251,24 @@ class GearConfig(Config):
             min_dose=1.0,
             edge_noise=0.0,
             use_sens=True,
-            erase=0.0,
+            erase=None,
             assignments=0,
             selection="loss",
             generator=GeneratorConfig(discriminator_weight=10.0, covariance_weight=0.0),
         )
         return cls.from_dict({**preset, **changes})
 
-    def regime(self, labels: int) -> Regime:
-        """How to train on that many labels; what is set here goes before what the number says."""
-        chosen = asdict(Regime.few() if labels <= FEW_LABELS else Regime.many())
-        own = {name: getattr(self, name) for name in chosen}
-        open_to_choice = (None, "auto")
-        return Regime(**{k: chosen[k] if v in open_to_choice else v for k, v in own.items()})
+    def regimes(self, labels: int) -> tuple[Regime, ...]:
+        """The ways to try on that many labels; what is set here goes before what they say."""
+        few = (Regime.held_back(), Regime.let_loose())
+        ways: tuple[Regime, ...] = few if labels <= FEW_LABELS else (Regime.many(),)
+        # Unit rows are for `released` alone, which this end of the dial does not promise.
+        ways = tuple(
+            replace(way, normalize_rows=way.normalize_rows and self.erase == 1) for way in ways
+        )
+        own = {name: getattr(self, name) for name in asdict(ways[0])}
+        settled = {name: value for name, value in own.items() if value not in (None, "auto")}
+        return tuple(dict.fromkeys(replace(way, **settled) for way in ways))
 
     def effective(self) -> Self:
         """What the variant leaves of the settings.
@@ -240,10 +278,20 @@ class GearConfig(Config):
         change nothing.
         """
         if self.variant == "np":
-            return replace(self, use_sens=True, erase=0.0, assignments=0, edge_noise=0.0)
+            return replace(self, use_sens=True, erase=None, assignments=0, edge_noise=0.0)
         if self.variant == "nc":
-            return replace(self, use_sens=True, erase=0.0, assignments=0)
+            return replace(self, use_sens=True, erase=None, assignments=0)
         return self
+
+    @property
+    def least_dose(self) -> float:
+        """The least dose of a training counterfactual, as far as the dial allows.
+
+        Where s undoes the shift, an ego whose features moved by less than s says is no
+        counterfactual that the encoder should ignore.
+        """
+        share = 1.0 if self.erase is None else self.erase
+        return 1 - share * (1 - self.min_dose)
 
     @property
     def perturbs_self(self) -> bool:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from fairgear.methods.gear_config import GearConfig, Regime
 from fairgear.methods.generators import Ego, Generator, neighbor_perturbed, self_perturbed
-from fairgear.methods.inputs import Erasure, UnitRows
+from fairgear.methods.inputs import Erasure, FeatureScaler, UnitRows
 from fairgear.nn import ENCODERS, Classifier, objectives, projection_head
 from fairgear.training import Task, Validation
 
@@ -27,19 +27,37 @@ class GearNetwork(nn.Module):
     def __init__(self, features: int, config: GearConfig, regime: Regime) -> None:
         super().__init__()
         self.use_sens = config.use_sens
-        self.erasure = Erasure(features, config.erase)
+        self.erasure = None if config.erase is None else Erasure(features, config.erase)
         self.unit_rows = UnitRows(features) if regime.normalize_rows else None
         width = features + int(config.use_sens)
-        self.encoder = ENCODERS[config.encoder](width, config.dim, config.layers, regime.dropout)
+        self.encoder = ENCODERS[config.encoder](width, config.dim, regime.layers, regime.dropout)
         self.classifier = Classifier(config.dim, config.dim, regime.dropout)
         self.projector = projection_head(config.dim) if config.projection_heads else None
         self.predictor = projection_head(config.dim) if config.projection_heads else None
 
+    def fit_inputs(
+        self, x: Tensor, sens: Tensor, scaler: FeatureScaler, shift: Tensor | None
+    ) -> None:
+        """Learn from all people, without labels, what is done to their features first.
+
+        Args:
+            x: scaled features.
+            sens: their groups.
+            scaler: what scaled them.
+            shift: the direction to erase; the difference of the groups' means if None.
+        """
+        if self.erasure is not None:
+            self.erasure.fit(x, sens, shift)
+        if self.unit_rows is not None:
+            self.unit_rows.fit(x, sens, scaler, self.erasure)
+
     def inputs(self, ego: Ego) -> Tensor:
         """What the encoder sees of each member."""
-        x: Tensor = (
-            self.erasure(ego.x) if self.unit_rows is None else self.unit_rows(ego.x, self.erasure)
-        )
+        x: Tensor = ego.x
+        if self.unit_rows is not None:
+            x = self.unit_rows(x, ego.sens, self.erasure)
+        elif self.erasure is not None:
+            x = self.erasure(x, ego.sens)
         if self.use_sens:
             x = torch.cat([x, ego.sens[..., None].to(x.dtype)], dim=-1)
         return x * ego.mask[..., None]
@@ -224,7 +242,7 @@ class GearTask(Task):
 
     def _perturbed(self, ego: Ego, sens: Tensor) -> Ego:
         assert self.generator is not None
-        low = self.config.min_dose
+        low = self.config.least_dose
         dose = low + (1 - low) * torch.rand(len(ego), device=ego.x.device)
         return self.generator.counterfactual(ego, sens, dose)
 

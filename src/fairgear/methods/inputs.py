@@ -53,10 +53,13 @@ class FeatureScaler(nn.Module):
 
 
 class Erasure(nn.Module):
-    """x − share·v (u·x): takes the direction v in which the groups differ out of the features.
+    """x − v (share·(u·x) + (1 − share)·s): what the groups differ by, taken out of the features.
 
-    u is proportional to Σ⁻¹v with u·v = 1, Σ the covariance within groups: of all projections
-    along v this one leaves the most information about everything else.
+    With a share of 1 the direction v is projected out: neither s nor a move along v changes what
+    is left. u is proportional to Σ⁻¹v with u·v = 1, Σ the covariance within groups: of all
+    projections along v this one leaves the most information about everything else. With a share
+    of 0 everybody's features are brought to those of group 0, and what v tells within a group
+    stays. Whatever the share, nothing changes where s and the features move together, by 1 and v.
     """
 
     v: Tensor
@@ -84,9 +87,10 @@ class Erasure(nn.Module):
             self.u.copy_(u / reach)
         return self
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Features with the share of the direction taken out."""
-        return x - self.share * (x @ self.u)[..., None] * self.v
+    def forward(self, x: Tensor, sens: Tensor) -> Tensor:
+        """Features (…, d) of people whose groups are `sens` (…)."""
+        along = self.share * (x @ self.u) + (1 - self.share) * sens.to(x.dtype)
+        return x - along[..., None] * self.v
 
 
 class UnitRows(nn.Module):
@@ -108,22 +112,25 @@ class UnitRows(nn.Module):
         for name in ("scale", "spread"):
             self.register_buffer(name, torch.ones(width))
 
-    def fit(self, x: Tensor, scaler: FeatureScaler, erasure: Erasure) -> UnitRows:
+    def fit(
+        self, x: Tensor, sens: Tensor, scaler: FeatureScaler, erasure: Erasure | None
+    ) -> UnitRows:
         """Learn how to undo the scaler, and the scale of the result."""
         self.shift.copy_(scaler.mean / scaler.scale)
         self.scale.copy_(scaler.scale)
-        rows = self._unit(x, erasure).double()
+        rows = self._unit(x, sens, erasure).double()
         self.mean.copy_(rows.mean(dim=0))
         self.spread.copy_(_spread(rows))
         return self
 
-    def forward(self, x: Tensor, erasure: Erasure) -> Tensor:
+    def forward(self, x: Tensor, sens: Tensor, erasure: Erasure | None) -> Tensor:
         """Unit rows of scaled features, at zero mean and unit variance again."""
-        scaled: Tensor = (self._unit(x, erasure) - self.mean) / self.spread
+        scaled: Tensor = (self._unit(x, sens, erasure) - self.mean) / self.spread
         return scaled
 
-    def _unit(self, x: Tensor, erasure: Erasure) -> Tensor:
-        own: Tensor = self.scale * erasure(x + self.shift)
+    def _unit(self, x: Tensor, sens: Tensor, erasure: Erasure | None) -> Tensor:
+        x = x + self.shift
+        own: Tensor = self.scale * (x if erasure is None else erasure(x, sens))
         unit: Tensor = own / own.norm(dim=-1, keepdim=True).clamp(min=1e-12)
         return unit
 

@@ -123,7 +123,7 @@ class Projected(Unaware):
 
     def forward(self, graph: SensitiveGraph) -> Tensor:
         """Features (n, outputs), float64."""
-        erased: Tensor = self.erasure(super().forward(graph))
+        erased: Tensor = self.erasure(super().forward(graph), graph.sens.cpu())
         return erased
 
 

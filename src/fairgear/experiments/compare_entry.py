@@ -1,0 +1,49 @@
+"""Entry: one line of a comparison's table, a method with its settings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from fairgear.experiments.assigned import assigned
+from fairgear.experiments.run_config import GEAR, RunConfig
+from fairgear.methods import METHODS
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method, by its name alone or as `gear:erase=0,dim=128`.
+
+    Attributes:
+        label: as it was typed, and as the tables have it.
+        method: a name from `METHODS`.
+        settings: where they are not its defaults; `preset` is one for gear.
+    """
+
+    label: str
+    method: str
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, text: str) -> Entry:
+        """Read and checked: a wrong name or value is said before any work is done."""
+        method, colon, rest = text.partition(":")
+        settings = assigned(rest.split(","), f"method {text!r}") if colon else {}
+        made = METHODS[method]
+        entry = cls(text, method, settings)
+        made(**entry.run("synthetic", 0, "released").method_settings())
+        return entry
+
+    def run(self, dataset: str, seed: int, split: str) -> RunConfig:
+        """The settings of one run of it."""
+        common = {"dataset": dataset, "method": self.method, "seed": seed, "split": split}
+        if self.method != GEAR:
+            return RunConfig.from_dict({**common, "settings": self.settings})
+        gear = dict(self.settings)
+        preset = gear.pop("preset", "default")
+        return RunConfig.from_dict({**common, "preset": preset, "gear": gear})
+
+    def folder(self, dataset: str, seed: int) -> str:
+        """The name of that run's folder."""
+        return f"{dataset}-{re.sub(r'[^A-Za-z0-9.=_-]+', '-', self.label)}-{seed}"
