@@ -243,12 +243,12 @@ class Gear(Method):
         self._fitted_config = config
         features, device = width - (sens_column is not None), self.torch_device()
         self._sens_column = sens_column
-        with seeded(self.seed, "initialisation"):
-            self.scaler_ = FeatureScaler(features, sens_column).to(device)
-            self._network = GearNetwork(features, config, regime).to(device)
-            self._vae: GraphVAE | None = None
-            if config.uses_vae:
-                settings = config.generator
+        self.scaler_ = FeatureScaler(features, sens_column).to(device)
+        self._network = self._new_network(regime)
+        self._vae: GraphVAE | None = None
+        if config.uses_vae:
+            settings = config.generator
+            with seeded(self.seed, "initialisation of the generator"):
                 self._vae = GraphVAE(features, settings.hidden, settings.latent).to(device)
         self._generator = None
         if self._vae is not None:

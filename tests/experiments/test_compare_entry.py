@@ -1,0 +1,84 @@
+"""Entries of a comparison: methods with settings, and the worlds that their runs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from fairgear.auditing import Worlds
+from fairgear.errors import FairgearError
+from fairgear.experiments import last_worlds
+from fairgear.experiments.compare import Plan, execute_comparison
+from fairgear.experiments.compare_entry import Entry
+from fairgear.experiments.run import execute
+from fairgear.experiments.run_folder import RunFolder
+from fairgear.metrics import METRICS
+
+
+def test_settings_of_an_entry() -> None:
+    plain = Entry.of("logistic")
+    assert (plain.label, plain.method, plain.settings) == ("logistic", "logistic", {})
+    wide = Entry.of("gcn:dim=8,use-sens=false")
+    assert wide.run("bail", 3, "released").to_dict() | {"device": None} == {
+        "dataset": "bail",
+        "method": "gcn",
+        "split": "released",
+        "seed": 3,
+        "graph_seed": 0,
+        "device": None,
+        "settings": {"dim": 8, "use_sens": False},
+    }
+    gear = Entry.of("gear:erase=0,preset=paper").run("synthetic", 0, "released")
+    assert (gear.gear.erase, gear.gear.dim, gear.preset) == (0, 1024, "paper")
+    assert Entry.of("gear:erase=null").run("synthetic", 0, "released").gear.erase is None
+
+
+def test_every_entry_has_a_folder_of_its_own() -> None:
+    labels = ("gear", "gear:erase=0", "gear:erase=0.5", "gear:erase=0,dim=8")
+    folders = {Entry.of(label).folder("bail", 1) for label in labels}
+    assert len(folders) == len(labels)
+    assert "bail-gear-1" in folders
+    assert not any(set(folder) & set("/:, ") for folder in folders)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nosuch:dim=8", "nosuch"),
+        ("gcn:", "method 'gcn:': got ''; allowed: NAME=VALUE"),
+        ("gcn:dim", "method 'gcn:dim': got 'dim'"),
+        ("gcn:depth=3", "unknown key 'depth'"),
+        ("gcn:dim=wide", "setting dim: got 'wide'"),
+        ("gear:erase=2", "setting erase: got 2; allowed: a number from 0 to 1 or none"),
+        ("gear:preset=other", "setting preset"),
+    ],
+)
+def test_a_wrong_entry_is_refused_before_any_work(text: str, message: str) -> None:
+    with pytest.raises(FairgearError, match=message):
+        Plan.of(["synthetic"], ["logistic", text], 1, "released")
+
+
+def test_runs_on_one_graph_share_their_worlds_and_give_what_they_give_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def counted(graph: Any, **settings: Any) -> Any:
+        made.append(settings["seed"])
+        return Worlds(graph, **settings)
+
+    monkeypatch.setattr(last_worlds, "Worlds", counted)
+    names = ["logistic", "logistic:C=0.1", "logistic-projected"]
+    plan = Plan.of(["synthetic"], names, 2, "released")
+    found = execute_comparison(plan, tmp_path / "together")
+    assert made == [0, 1]
+    assert list(found.method) == names * 2
+    cell = plan.runs()[4]
+    alone = execute(cell.config, RunFolder(tmp_path / "alone"))
+    row = found.iloc[4]
+    pd.testing.assert_series_equal(
+        row[list(METRICS)].astype(float), pd.Series(alone["metrics"]), check_names=False
+    )
