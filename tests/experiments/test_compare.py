@@ -119,7 +119,9 @@ def test_an_interrupted_comparison_goes_on(tmp_path: Path, monkeypatch: pytest.M
     assert len(made) == 3
     pd.testing.assert_frame_equal(found, again)
     written = {entry.name for entry in tmp_path.iterdir()}
-    assert written == {"runs", "runs.csv", "summary.csv", "table.md", "table.tex"}
+    assert written == {"runs", "runs.csv", "summary.csv", "table.md", "table.tex"}, (
+        "the paper has no such method"
+    )
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

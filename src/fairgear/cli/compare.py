@@ -47,18 +47,19 @@ def compare(
     split
         sixty-twenty-twenty or released.
     out
-        The folder to write: runs.csv, summary.csv, table.md, table.tex and the runs. The same
-        command on an interrupted comparison goes on where it stopped.
+        The folder to write: runs.csv, summary.csv, table.md, table.tex and the runs; with the
+        split released and methods of the paper also published.md, which sets them beside its
+        Table 2. The same command on an interrupted comparison goes on where it stopped.
     json
         Print the summary as one JSON object and nothing else on stdout.
     """
     from fairgear.experiments.compare import ALL, Plan, execute_comparison
-    from fairgear.experiments.compare_table import summary, to_markdown
+    from fairgear.experiments.compare_table import summary
 
     plan = Plan.of(datasets or ["synthetic"], methods or [ALL], seeds, split)
     found = summary(execute_comparison(plan, out))
     if json:
         print_json({"out": str(out), "summary": found.to_dict("records")})
         return
-    print(to_markdown(found))  # noqa: T201
+    print((out / "table.md").read_text(encoding="utf-8"))  # noqa: T201
     print(f"Tables: {out}/table.md, {out}/table.tex, {out}/summary.csv")  # noqa: T201

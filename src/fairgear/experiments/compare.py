@@ -12,8 +12,10 @@ import pandas as pd
 from fairgear.datasets import DATASETS
 from fairgear.errors import ParameterError
 from fairgear.experiments.compare_entry import Entry
-from fairgear.experiments.compare_table import TABLES, summary
+from fairgear.experiments.compare_table import summary, to_latex, to_markdown
+from fairgear.experiments.compare_verdicts import verdicts
 from fairgear.experiments.last_worlds import LastWorlds
+from fairgear.experiments.published import SPLIT, beside_published, published_markdown
 from fairgear.experiments.run import execute
 from fairgear.experiments.run_config import RunConfig
 from fairgear.experiments.run_folder import RunFolder
@@ -91,7 +93,7 @@ def execute_comparison(plan: Plan, folder: Path) -> pd.DataFrame:
     with bar("comparing methods", total=len(cells)) as progress:
         for cell in cells:
             rows.append(_row(cell, finish(cell, folder, worlds)))
-            _write(pd.DataFrame(rows), folder)
+            _write(pd.DataFrame(rows), plan, folder)
             progress.advance()
     return pd.DataFrame(rows)
 
@@ -128,11 +130,15 @@ def _row(cell: Cell, results: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write(rows: pd.DataFrame, folder: Path) -> None:
-    with replacing(folder / "runs.csv") as temporary:
-        rows.to_csv(temporary, index=False)
+def _write(rows: pd.DataFrame, plan: Plan, folder: Path) -> None:
     found = summary(rows)
-    with replacing(folder / "summary.csv") as temporary:
-        found.to_csv(temporary, index=False)
-    for ending, render in TABLES.items():
-        write_text(folder / f"table.{ending}", render(found))
+    frames = {"runs": rows, "summary": found}
+    both = beside_published(found)
+    if plan.split == SPLIT and not both.empty:
+        frames["published"] = both
+        write_text(folder / "published.md", published_markdown(both))
+    for name, frame in frames.items():
+        with replacing(folder / f"{name}.csv") as temporary:
+            frame.to_csv(temporary, index=False)
+    write_text(folder / "table.md", to_markdown(found, verdicts(found, plan.entries)))
+    write_text(folder / "table.tex", to_latex(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,8 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(rank=ranks)
 
 
-def to_markdown(table: pd.DataFrame) -> str:
-    """One table a dataset: methods by metrics, each "mean ± std (rank)"."""
+def to_markdown(table: pd.DataFrame, remarks: Mapping[str, Sequence[str]] | None = None) -> str:
+    """One table a dataset: methods by metrics, each "mean ± std (rank)"; then its remarks."""
     parts = []
     for dataset, rows in table.groupby("dataset", sort=False):
         lines = [
@@ -52,7 +52,8 @@ def to_markdown(table: pd.DataFrame) -> str:
         for method, cells in rows.groupby("method", sort=False):
             shown = [_cell(cell, "{} ± {}") for cell in cells.to_dict("records")]
             lines.append(f"| `{method}` | " + " | ".join(shown) + " |")
-        parts.append("\n".join(lines))
+        told = [f"- {remark}" for remark in (remarks or {}).get(str(dataset), ())]
+        parts.append("\n".join([*lines, *([""] if told else []), *told]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,9 +73,6 @@ def to_latex(table: pd.DataFrame) -> str:
             lines.append(" & ".join([str(method), *shown]) + r" \\")
         parts.append("\n".join([*lines, r"\hline", r"\end{tabular}"]))
     return "\n\n".join(parts) + "\n"
-
-
-TABLES: dict[str, Callable[[pd.DataFrame], str]] = {"md": to_markdown, "tex": to_latex}
 
 
 def _over_seeds(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, ...]:

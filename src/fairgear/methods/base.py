@@ -35,6 +35,8 @@ class Method(ABC):
 
     name: ClassVar[str]
     config_type: ClassVar[type[Config]]
+    reads_graph: ClassVar[bool] = True
+    """Whether edges have a part in it; a floor knows people's own features alone."""
 
     def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
         self.seed = seed

@@ -40,6 +40,7 @@ class Tabular(Method):
     device, and takes seconds: there is nothing to go on from, and `checkpoint` is left alone.
     """
 
+    reads_graph = False
     features_type: ClassVar[type[Unaware]]
     config: LogisticConfig | BoostingConfig
     _features: Unaware

@@ -1,0 +1,98 @@
+"""The figures of the paper's Table 2, and how far a comparison's are from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+
+from fairgear.metrics import METRICS
+
+# The split that the published figures belong to.
+SPLIT = "released"
+# Published standard deviations within which a mean counts as reproduced.
+NEAR = 2.0
+
+# As the paper names methods, and as they are called here.
+_NAMES = {
+    "GCN": "gcn",
+    "GraphSAGE": "graphsage",
+    "GIN": "gin",
+    "C-ENC": "c-enc",
+    "FairGNN": "fairgnn",
+    "NIFTY-GCN": "nifty-gcn",
+    "NIFTY-SAGE": "nifty-sage",
+    "GEAR": "gear",
+}
+# The authors' code measures δCF in the softened worlds.
+_METRICS = {
+    "accuracy": "accuracy",
+    "f1": "f1",
+    "auroc": "auroc",
+    "delta_eo": "delta_eo",
+    "delta_dp": "delta_dp",
+    "delta_cf": "delta_cf_released",
+    "r2": "r2",
+}
+
+
+def published() -> pd.DataFrame:
+    """Table 2: columns `dataset method metric published published_std`."""
+    source = files("fairgear.experiments") / "published_table2.csv"
+    with source.open(encoding="utf-8") as file:
+        wide = pd.read_csv(file)
+    parts = [
+        pd.DataFrame(
+            {
+                "dataset": wide["dataset"],
+                "method": wide["method"].map(_NAMES),
+                "metric": ours,
+                "published": wide[f"{theirs}_mean"],
+                "published_std": wide[f"{theirs}_std"],
+            }
+        )
+        for theirs, ours in _METRICS.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def beside_published(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a `summary` that the paper has too, with its figures.
+
+    `off` is the difference of the means in published standard deviations.
+    """
+    both = table.merge(published(), on=["dataset", "method", "metric"], how="inner")
+    return both.assign(off=(both["mean"] - both["published"]) / both["published_std"])
+
+
+def published_markdown(both: pd.DataFrame) -> str:
+    """One table a dataset: measured (published ± std, difference in published deviations).
+
+    What is further off than `NEAR` is in bold.
+    """
+    parts = []
+    for dataset, rows in both.groupby("dataset", sort=False):
+        names = [name for name in METRICS if name in set(rows["metric"])]
+        lines = [
+            f"### {dataset}",
+            "",
+            "| method | " + " | ".join(METRICS[name].label for name in names) + " |",
+            "|---|" + "---:|" * len(names),
+        ]
+        for method, cells in rows.groupby("method", sort=False):
+            of = cells.set_index("metric").to_dict("index")
+            shown = " | ".join(_cell(of[name]) for name in names)
+            lines.append(f"| `{method}` | {shown} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(cell: Mapping[Any, Any]) -> str:
+    if math.isnan(cell["mean"]):
+        return f"undefined ({cell['published']:.3f} ± {cell['published_std']:.3f})"
+    about = f"{cell['published']:.3f} ± {cell['published_std']:.3f}, {cell['off']:+.1f} σ"
+    within = abs(cell["off"]) <= NEAR
+    return f"{cell['mean']:.3f} ({about})" if within else f"**{cell['mean']:.3f}** ({about})"
