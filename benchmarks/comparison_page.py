@@ -1,0 +1,59 @@
+"""Write the tables of docs/comparison.md from the rows of the comparison.
+
+    .venv/bin/fairgear compare --datasets synthetic bail credit --methods all gear:erase=0 \\
+        graphsage:threshold=validation nifty-sage:threshold=validation --seeds 3
+    cp comparison/runs.csv docs/results/comparison.csv
+    .venv/bin/python benchmarks/what_is_hidden.py comparison
+    .venv/bin/python benchmarks/comparison_page.py
+
+Each block of the page between `<!-- name -->` and `<!-- /name -->` is replaced.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from plan import RESULTS, table
+from what_is_hidden import COLUMNS
+
+from fairgear.experiments.compare_entry import Entry
+from fairgear.experiments.compare_table import summary, to_markdown
+from fairgear.experiments.compare_verdicts import verdicts
+from fairgear.experiments.published import beside_published, published_markdown
+
+PAGE = Path(__file__).parent.parent / "docs" / "comparison.md"
+
+
+def blocks() -> dict[str, str]:
+    """The text of every block by its name."""
+    rows = pd.read_csv(RESULTS / "comparison.csv")
+    found = summary(rows)
+    entries = [Entry.of(label) for label in dict.fromkeys(rows["method"])]
+    hidden = pd.read_csv(RESULTS / "what_is_hidden.csv")
+    return {
+        "table": to_markdown(found, verdicts(found, entries)),
+        "published": published_markdown(beside_published(found)),
+        "hidden": table(hidden, ("graph", "method"), COLUMNS) + "\n",
+        "time": _hours(rows),
+    }
+
+
+def _hours(rows: pd.DataFrame) -> str:
+    by = rows.groupby("dataset", sort=False)["seconds"].sum() / 60
+    parts = ", ".join(f"{minutes:.0f} minutes on {dataset}" for dataset, minutes in by.items())
+    return f"{len(rows)} runs: {by.sum() / 60:.1f} hours of one core ({parts}).\n"
+
+
+def written(page: str) -> str:
+    """The page with its blocks as the rows have them."""
+    for name, text in blocks().items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+        before, after = page.partition(begin)[0], page.partition(end)[2]
+        assert page.count(begin) == page.count(end) == 1, name
+        page = before + begin + text + end + after
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
