@@ -7,9 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.causal import CausalModel, for_graph
@@ -18,7 +16,7 @@ from fairgear.egos import EgoIndex, remembered
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.augmentation import VaeTask
-from fairgear.methods.base import METHODS, Method, Scores, check_trainable
+from fairgear.methods.base import METHODS, check_trainable
 from fairgear.methods.causal_generator import CausalGenerator
 from fairgear.methods.fit_files import FitCheckpoints, columns_of, run_key
 from fairgear.methods.gear_config import GearConfig, Regime, RegimeTrial
@@ -26,6 +24,7 @@ from fairgear.methods.gear_training import GearNetwork, GearTask
 from fairgear.methods.generator_report import GeneratorReport, report_generator
 from fairgear.methods.generators import Ego, FlipOnly, Generator, VaeGenerator
 from fairgear.methods.inputs import FeatureScaler
+from fairgear.methods.network_method import NetworkMethod
 from fairgear.methods.thresholds import most_accurate
 from fairgear.nn import GraphVAE
 from fairgear.tensor_files import damaged
@@ -38,7 +37,7 @@ _CHUNK = 1024
 _FEW = 32
 
 
-class Gear(Method):
+class Gear(NetworkMethod):
     """The method of the paper, in the default preset or `Gear.paper()`.
 
     After `fit`: `history_` (loss terms and validation over time of `generator` and `network`),
@@ -164,20 +163,9 @@ class Gear(Method):
         )
         return shift
 
-    def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
-        """Probabilities (m, 2); the graph may be another than the one in `fit`."""
-        _, logits = self._forward(graph, nodes)
-        positive = torch.sigmoid(logits.double()).numpy()
-        return np.stack([1 - positive, positive], axis=1)
-
-    def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
-        """Representations (m, dim), averaged over the assignments as predictions are."""
-        z, _ = self._forward(graph, nodes)
-        return np.asarray(z.numpy())
-
     @torch.no_grad()
     def _forward(self, graph: SensitiveGraph, nodes: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Embeddings and logits of `nodes`, on the CPU."""
+        """Both averaged over the assignments, where there are any."""
         self._fitted_threshold()
         device = self.torch_device()
         for module in (self.scaler_, self._network, self._vae):

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.graph.edges import sort_edges
-from fairgear.methods.base import Method, Scores, check_trainable
+from fairgear.methods.base import check_trainable
 from fairgear.methods.fit_files import FitCheckpoints, columns_of, run_key
 from fairgear.methods.inputs import FeatureScaler
 from fairgear.methods.neighbors import Neighbors
+from fairgear.methods.network_method import NetworkMethod
 from fairgear.methods.node_batches import Links, NodeBatch
 from fairgear.methods.thresholds import most_accurate
 from fairgear.methods.whole_graph_config import WholeGraphConfig
@@ -166,7 +164,7 @@ class WholeGraphTask(Task):
         return Validation(auroc, {"prediction": float(loss), "auroc": auroc})
 
 
-class WholeGraph(Method):
+class WholeGraph(NetworkMethod):
     """Base of the methods whose network reads x and the edges of the whole graph.
 
     A method gives its `encoder`; one that trains more than a network and a cross-entropy
@@ -229,21 +227,8 @@ class WholeGraph(Method):
         files.remove()
         return self
 
-    def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
-        """Probabilities (m, 2); the graph may be another than the one in `fit`."""
-        _, logits = self._forward(graph, nodes)
-        # torch's own takes several numbers at once, and rounds one by its place among them.
-        positive = expit(logits.double().numpy())
-        return np.stack([1 - positive, positive], axis=1)
-
-    def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
-        """Representations (m, dim): what the classifier reads."""
-        z, _ = self._forward(graph, nodes)
-        return np.asarray(z.numpy())
-
     @torch.no_grad()
     def _forward(self, graph: SensitiveGraph, nodes: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Representations and logits of `nodes`, on the CPU."""
         self._fitted_threshold()
         # `device` may have been changed since the fit.
         self.scaler_.to(self._home())
