@@ -13,6 +13,7 @@ file were measured on a GPU, some on a CPU, which give other digits: `check` sho
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -30,9 +31,10 @@ def measure(graph: str, split: str, seed: int, settings: dict[str, Any]) -> dict
     data = fg.datasets.load_split(graph, split=split, seed=seed)
     gear = fg.Gear(seed=seed, **settings).fit(data)
     history = gear.history_["network"]
+    used = gear.config.to_dict() | asdict(gear.regime_)
     (best,) = [row for row in history.validation if row["step"] == history.best_step]
     found = {key: round(best[key], 6) for key in ("auroc", "flips")}
-    return {**found, "best_step": history.best_step, "commit": commit()}
+    return {**used, **found, "best_step": history.best_step, "commit": commit()}
 
 
 def _again(row: dict[str, Any]) -> dict[str, Any]:
@@ -54,10 +56,10 @@ if __name__ == "__main__":
         settings = assigned(text.split(","), "--add")
         found = measure(graph, split, int(seed), settings)
         cell = {"graph": graph, "split": split, "seed": int(seed)}
-        rows = pd.concat([rows, pd.DataFrame([{**cell, **settings, **found}])])
+        rows = pd.concat([rows, pd.DataFrame([{**cell, **found}])[rows.columns]])
         rows.to_csv(ROWS, index=False)
     if asked.check is not None:
         then = rows.iloc[asked.check].to_dict()
-        print(pd.DataFrame([{key: then[key] for key in FOUND}, _again(then)], ["then", "now"]))
+        print(pd.DataFrame([then, _again(then)], ["then", "now"])[FOUND])
     else:
         print(rows.sort_values([*CELL, "auroc"], ascending=[True] * 3 + [False]).to_string())

@@ -29,7 +29,7 @@ COLUMNS = {
 METHODS = ("gcn", "graphsage", "gin", "c-enc", "fairgnn", "nifty-gcn", "nifty-sage", "gear")
 
 
-def measure(run: Path) -> dict[str, Any]:
+def measure(label: str, run: Path) -> dict[str, Any]:
     """One row: a saved model on the graph of its run."""
     import fairgear as fg
     from fairgear import datasets
@@ -42,12 +42,25 @@ def measure(run: Path) -> dict[str, Any]:
     sens = graph.sens[graph.test_mask].numpy()
     return {
         "graph": config["dataset"],
-        "method": run.name.removeprefix(f"{config['dataset']}-").removesuffix(f"-{config['seed']}"),
+        "method": label,
         "seed": config["seed"],
         **{name: round(_read(reader, own, sens), 6) for name, reader in _readers().items()},
         "moved": round(_moved(own, flipped), 6),
         "commit": commit(),
     }
+
+
+def _runs(comparison: Path) -> list[tuple[str, Path]]:
+    """Labels and folders of the runs to look at; another threshold is no other representation."""
+    from fairgear.experiments.compare_entry import Entry
+
+    found = []
+    for row in pd.read_csv(comparison / "runs.csv").itertuples():
+        entry = Entry.of(str(row.method))
+        if entry.method in METHODS and set(entry.settings) != {"threshold"}:
+            name = entry.folder(str(row.dataset), int(str(row.seed)))
+            found.append((entry.label, comparison / "runs" / name))
+    return found
 
 
 def _flipped(graph: Any) -> Any:
@@ -92,8 +105,5 @@ if __name__ == "__main__":
     parser.add_argument("comparison", nargs="?", type=Path, help="the folder of a comparison")
     folder = parser.parse_args().comparison
     if folder is not None:
-        runs = sorted((folder / "runs").glob("*/metrics.json"))
-        names = [(json.loads(path.read_text())["config"]["method"], path.parent) for path in runs]
-        rows = [measure(run) for method, run in names if method in METHODS]
-        pd.DataFrame(rows).to_csv(ROWS, index=False)
+        pd.DataFrame([measure(*run) for run in _runs(folder)]).to_csv(ROWS, index=False)
     print(table(pd.read_csv(ROWS), ("graph", "method"), COLUMNS))

@@ -141,17 +141,27 @@ def test_a_training_that_diverges_after_its_best_still_has_results(
     assert last["prediction"] is None
 
 
-def test_a_preset_goes_before_the_settings_of_another(finished: Path, tmp_path: Path) -> None:
+def settled(*typed: str, out: Path) -> RunConfig:
+    """What a command comes to, without running it."""
+    seen: list[RunConfig] = []
     with pytest.MonkeyPatch.context() as patch:
-        seen: list[RunConfig] = []
         patch.setattr(
             "fairgear.experiments.run.execute", lambda config, folder: seen.append(config)
         )
         patch.setattr("fairgear.report.write_page", lambda results, path: None)
-        settings = str(finished / "config.yaml")
-        arguments = ["run", "--json", "--preset", "paper", "--config", settings]
-        assert main([*arguments, "--out", str(tmp_path / "out")]) == 0
-    assert seen[0].gear == GearConfig.paper()
+        assert main(["run", "--json", *typed, "--out", str(out)]) == 0
+    return seen[0]
+
+
+def test_a_preset_goes_before_the_settings_of_another(finished: Path, tmp_path: Path) -> None:
+    typed = ["--preset", "paper", "--config", str(finished / "config.yaml")]
+    assert settled(*typed, out=tmp_path / "out").gear == GearConfig.paper()
+
+
+def test_none_can_be_typed(tmp_path: Path) -> None:
+    gear = settled("--gear.erase", "none", "--gear.dropout", "0.25", out=tmp_path / "out").gear
+    assert (gear.erase, gear.dropout) == (None, 0.25)
+    assert gear == GearConfig(erase=None, dropout=0.25)
 
 
 def test_presets_and_flags_lie_over_each_other() -> None:

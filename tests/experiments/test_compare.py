@@ -124,6 +124,48 @@ def test_an_interrupted_comparison_goes_on(tmp_path: Path, monkeypatch: pytest.M
     )
 
 
+def test_a_larger_plan_adds_to_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = Plan.of(["synthetic"], ["logistic", "logistic-unaware"], 1, "released")
+    execute_comparison(small, tmp_path)
+
+    def stops(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compare, "execute", stops)
+    larger = Plan.of(["synthetic"], ["boosting", "logistic", "logistic-unaware"], 1, "released")
+    with pytest.raises(KeyboardInterrupt):
+        execute_comparison(larger, tmp_path)
+    assert list(pd.read_csv(tmp_path / "runs.csv").method) == ["logistic", "logistic-unaware"]
+    # What the paper has too goes when the plan has it no more.
+    (tmp_path / "published.md").write_text("of another plan")
+    assert len(execute_comparison(small, tmp_path)) == 2
+    assert not (tmp_path / "published.md").exists()
+
+
+def test_another_comparisons_folder_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute_comparison(Plan.of(["synthetic"], ["logistic"], 1, "released"), tmp_path)
+    before = (tmp_path / "runs.csv").read_text()
+    made: list[Any] = []
+    monkeypatch.setattr(compare, "execute", lambda *run: made.append(run))
+    other = Plan.of(["synthetic"], ["logistic-unaware", "logistic"], 1, "sixty-twenty-twenty")
+    with pytest.raises(FairgearError, match="a run with other settings"):
+        execute_comparison(other, tmp_path)
+    assert made == []
+    assert (tmp_path / "runs.csv").read_text() == before
+    assert {entry.name for entry in (tmp_path / "runs").iterdir()} == {"synthetic-logistic-0"}
+
+
+def test_labels_are_fit_for_latex() -> None:
+    found = summary(rows(one=[0.5]).assign(method="gear:weight_decay=0.1"))
+    text = to_latex(found)
+    assert r"gear:weight\_decay=0.1" in text
+    assert "weight_" not in text
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     typed = ["compare", "--methods", "logistic", "--seeds", "1", "--out", str(tmp_path / "out")]
     assert main([*typed, "--json"]) == 0

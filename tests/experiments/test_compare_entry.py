@@ -33,7 +33,10 @@ def test_settings_of_an_entry() -> None:
     }
     gear = Entry.of("gear:erase=0,preset=paper").run("synthetic", 0, "released")
     assert (gear.gear.erase, gear.gear.dim, gear.preset) == (0, 1024, "paper")
-    assert Entry.of("gear:erase=null").run("synthetic", 0, "released").gear.erase is None
+    for nothing in ("null", "none", "None"):
+        entry = Entry.of(f"gear:erase={nothing}")
+        assert entry.run("synthetic", 0, "released").gear.erase is None
+    assert Entry.of("gcn:weight-decay=1e-5").settings == {"weight_decay": 1e-5}
 
 
 def test_every_entry_has_a_folder_of_its_own() -> None:
@@ -50,6 +53,11 @@ def test_every_entry_has_a_folder_of_its_own() -> None:
         ("nosuch:dim=8", "nosuch"),
         ("gcn:", "method 'gcn:': got ''; allowed: NAME=VALUE"),
         ("gcn:dim", "method 'gcn:dim': got 'dim'"),
+        ("gcn:dim=", "method 'gcn:dim=': got 'dim='"),
+        ("gcn:dim=8,dim=16", "got 'dim=16'; allowed: NAME=VALUE, such as layers=2, each name once"),
+        ("gcn:seed=3", "settings of gcn: got 'seed'"),
+        ("gcn:device=cpu", "settings of gcn: got 'device'"),
+        ("gear:augmentation=causal,assignments=2", "assignments with augmentation 'causal'"),
         ("gcn:depth=3", "unknown key 'depth'"),
         ("gcn:dim=wide", "setting dim: got 'wide'"),
         ("gear:erase=2", "setting erase: got 2; allowed: a number from 0 to 1 or none"),

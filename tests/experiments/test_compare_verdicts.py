@@ -48,7 +48,7 @@ def test_where_gear_stands_and_where_no_graph_is_needed() -> None:
         "the best that reads the graph.",
         "Without a graph, `logistic` has the better δCF (strict): 0.005 against 0.010 of `gear`, "
         "the best that reads the graph.",
-        "`gear` has a lower δCF (strict) than every other method that reads the graph (0.010; "
+        "`gear` has a lower δCF (strict) than everything else here that reads the graph (0.010; "
         "next `gcn` 0.015), and a lower AUROC than the best of them (0.800; `graphsage` 0.850).",
         "`gear:erase=0` has no lower δCF (strict) than `gcn`, which reads the graph too (0.020; "
         "0.015), and an AUROC no lower than theirs (0.900; best `graphsage` 0.850).",
@@ -61,6 +61,16 @@ def test_where_gear_stands_and_where_no_graph_is_needed() -> None:
     text = to_markdown(found, told)
     assert all(f"- {line}" in text for lines in told.values() for line in lines)
     assert text.index("Without a graph") < text.index("### credit")
+
+
+def test_a_variant_is_a_rival() -> None:
+    rows = [
+        {"dataset": "bail", "method": label, "seed": 0, **dict.fromkeys(METRICS, value)}
+        for label, value in (("gear", 0.3), ("gear:variant=np", 0.2), ("gcn", 0.4))
+    ]
+    entries = [Entry.of(str(row["method"])) for row in rows]
+    (told,) = verdicts(summary(pd.DataFrame(rows)), entries)["bail"]
+    assert told.startswith("`gear` has no lower δCF (strict) than `gear:variant=np`, which reads")
 
 
 def test_nothing_is_said_of_what_is_not_there() -> None:

@@ -136,7 +136,7 @@ def test_gear_trains_with_a_causal_model_and_says_so(
     assert "generator" not in gear.history_
     again = tiny(augmentation="causal").fit(data, causal_model=for_graph(data))
     assert np.array_equal(gear.predict_proba(data), again.predict_proba(data))
-    learned = tiny().fit(data)
+    learned = tiny(direction="generator").fit(data)
     assert not np.array_equal(gear.predict_proba(data), learned.predict_proba(data))
     gear.save(tmp_path / "model")
     back = load_model(tmp_path / "model", device="cpu")

@@ -11,8 +11,10 @@ import pytest
 import torch
 
 from fairgear import SensitiveGraph
+from fairgear.errors import FileError
 from fairgear.methods import Gear, load_model
 from fairgear.methods.gear_config import Regime
+from fairgear.tensor_files import read_tensors, write_tensors
 from fairgear.training import Task, Validation
 from tests.methods.tiny import tiny
 
@@ -41,6 +43,18 @@ def test_both_ways_are_tried_and_the_better_on_validation_people_is_kept(
     assert isinstance(loaded, Gear)
     assert (loaded.trials_, loaded.regime_) == (gear.trials_, gear.regime_)
     assert np.array_equal(loaded.predict_proba(dense), gear.predict_proba(dense))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"layers": "two"}, {"layers": 0}, {"dropout": 3}, {"steps": None}, {"other": 1}]
+)
+def test_a_damaged_regime_is_refused(changes: dict[str, Any], fitted: Gear, tmp_path: Path) -> None:
+    fitted.save(tmp_path)
+    tensors, facts = read_tensors(tmp_path / "weights.safetensors")
+    facts["regime"] |= changes
+    write_tensors(tmp_path / "weights.safetensors", tensors, facts)
+    with pytest.raises(FileError, match="damaged"):
+        load_model(tmp_path)
 
 
 @pytest.mark.parametrize("winner", [0, 1])

@@ -15,8 +15,15 @@ from cyclopts import Parameter
 from fairgear.methods.config import Config
 
 
+class NotTyped:
+    """Stands for what was left out: None may be typed, and means something."""
+
+
+NOT_TYPED = NotTyped()
+
+
 def flags_of(config: type[Config]) -> type[Any]:
-    """A dataclass with the fields of `config`, all None unless given on the command line."""
+    """A dataclass with the fields of `config`, all `NOT_TYPED` unless on the command line."""
     docs, hints = field_docs(config), get_type_hints(config)
     made: list[tuple[str, Any, Any]] = []
     for item in dataclasses.fields(config):
@@ -30,12 +37,12 @@ def flags_of(config: type[Config]) -> type[Any]:
             shown = docs[item.name] + default
             parameter = Parameter(help=shown, negative=(), show_default=False)
             annotation: Any = Annotated[hint | None, parameter]
-            made.append((item.name, annotation, dataclasses.field(default=None)))
+            made.append((item.name, annotation, dataclasses.field(default=NOT_TYPED)))
     return _made(f"{config.__name__}Flags", made)
 
 
 def options_of(config: type[Config], *, without: Sequence[str] = ()) -> type[Any]:
-    """A dataclass with the fields of `config` as options without a prefix, None unless given.
+    """A dataclass with the fields of `config` as options without a prefix; see `flags_of`.
 
     Their texts say what the defaults are. What is on unless told has a --no-… beside it.
     """
@@ -50,7 +57,7 @@ def options_of(config: type[Config], *, without: Sequence[str] = ()) -> type[Any
                 consume_multiple=hints[item.name] == list[str],
             )
             annotation: Any = Annotated[hints[item.name] | None, parameter]
-            made.append((item.name, annotation, dataclasses.field(default=None)))
+            made.append((item.name, annotation, dataclasses.field(default=NOT_TYPED)))
     return _made(f"{config.__name__}Options", made)
 
 
@@ -69,7 +76,7 @@ def given(flags: Any) -> dict[str, Any]:
         value = getattr(flags, item.name)
         if dataclasses.is_dataclass(value):
             value = given(value)
-        if value is not None and value != {}:
+        if value is not NOT_TYPED and value != {}:
             values[item.name] = value
     return values
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import yaml
@@ -11,24 +12,40 @@ from fairgear.errors import ParameterError
 
 
 def assigned(texts: Iterable[str], where: str) -> dict[str, Any]:
-    """Settings from NAME=VALUE, each value as YAML reads it.
+    """Settings from NAME=VALUE, each value as YAML reads it; also `none` and 1e-5.
 
     Args:
         texts: one for each setting.
         where: what the user typed them for, for the error.
     """
-    values = {}
+    values: dict[str, Any] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
-        try:
-            values[name.strip().replace("-", "_")] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            equals = ""
-        if not equals or not name.strip():
-            raise ParameterError(
-                where,
-                got=repr(text),
-                allowed="NAME=VALUE, such as layers=2",
-                next_step="see fairgear methods show METHOD for the names",
-            )
+        typed, _, value = text.partition("=")
+        name = typed.strip().replace("-", "_")
+        if not name or not value.strip() or name in values:
+            raise _refusal(where, text)
+        values[name] = _value(value, where, text)
     return values
+
+
+def _value(value: str, where: str, text: str) -> Any:
+    if value.strip().lower() == "none":
+        return None
+    try:
+        read = yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise _refusal(where, text) from error
+    if isinstance(read, str):
+        # To YAML 1e-5 is a word.
+        with suppress(ValueError):
+            return float(read)
+    return read
+
+
+def _refusal(where: str, text: str) -> ParameterError:
+    return ParameterError(
+        where,
+        got=repr(text),
+        allowed="NAME=VALUE, such as layers=2, each name once",
+        next_step="see fairgear methods show METHOD for the names",
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,11 @@ class Cell:
 
     entry: Entry
     config: RunConfig
+
+    def folder(self, comparison: Path) -> RunFolder:
+        """Where its results are, or go."""
+        name = self.entry.folder(self.config.dataset, self.config.seed)
+        return RunFolder(comparison / "runs" / name)
 
 
 @dataclass(frozen=True)
@@ -85,34 +90,46 @@ def execute_comparison(plan: Plan, folder: Path) -> pd.DataFrame:
     """Make the runs that are not there yet and write the tables; returns one row a run.
 
     Every run has its folder under `runs/`, so that a rerun skips what is done and goes on with
-    what was begun.
+    what was begun. Tables are of all runs of the plan that are done, whenever that was.
     """
-    cells = plan.runs()
-    rows: list[dict[str, Any]] = []
-    worlds = LastWorlds()
-    with bar("comparing methods", total=len(cells)) as progress:
-        for cell in cells:
-            rows.append(_row(cell, finish(cell, folder, worlds)))
-            _write(pd.DataFrame(rows), plan, folder)
-            progress.advance()
-    return pd.DataFrame(rows)
+    cells, worlds = plan.runs(), LastWorlds()
+    done = {number: _row(cell, found) for number, cell, found in _done(cells, folder)}
+    with bar("comparing methods", total=len(cells), done=len(done)) as progress:
+        for number, cell in enumerate(cells):
+            if number not in done:
+                done[number] = _row(cell, finish(cell, folder, worlds))
+                progress.advance()
+                _write(_rows(done), plan, folder)
+    _write(_rows(done), plan, folder)
+    return _rows(done)
+
+
+def _done(cells: Sequence[Cell], folder: Path) -> Iterator[tuple[int, Cell, dict[str, Any]]]:
+    """The runs that are there already; another comparison's are refused before any work."""
+    for number, cell in enumerate(cells):
+        run = cell.folder(folder)
+        if run.begun():
+            run.claim(cell.config)
+        found = run.finished()
+        if found is not None:
+            yield number, cell, found
+
+
+def _rows(done: Mapping[int, dict[str, Any]]) -> pd.DataFrame:
+    """In the order of the plan."""
+    return pd.DataFrame([done[number] for number in sorted(done)])
 
 
 def finish(cell: Cell, folder: Path, worlds: LastWorlds) -> dict[str, Any]:
     """The results of one run, made now unless they are there."""
-    config = cell.config
-    name = cell.entry.folder(config.dataset, config.seed)
-    run = RunFolder(folder / "runs" / name)
-    if run.begun():
-        # Another comparison's run under the same name is refused before any work is done.
-        run.claim(config)
+    run = cell.folder(folder)
     results = run.finished()
     if results is None:
         with quiet():
-            results = execute(config, run, worlds)
+            results = execute(cell.config, run, worlds)
         write_page(results, run.report)
         seconds = sum(stage["seconds"] for stage in results["provenance"]["stages"])
-        log(f"{name}: {seconds:.0f} s")
+        log(f"{run.path.name}: {seconds:.0f} s")
     return results
 
 
@@ -137,6 +154,10 @@ def _write(rows: pd.DataFrame, plan: Plan, folder: Path) -> None:
     if plan.split == SPLIT and not both.empty:
         frames["published"] = both
         write_text(folder / "published.md", published_markdown(both))
+    else:
+        # Those of an earlier, larger plan say nothing about this one.
+        for name in ("published.md", "published.csv"):
+            (folder / name).unlink(missing_ok=True)
     for name, frame in frames.items():
         with replacing(folder / f"{name}.csv") as temporary:
             frame.to_csv(temporary, index=False)

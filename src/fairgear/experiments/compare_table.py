@@ -13,6 +13,9 @@ from scipy.stats import t as student
 from fairgear.metrics import METRICS
 
 LEVEL = 0.95
+_LATEX = {"Δ": r"$\Delta$", "δ": r"$\delta$", "²": "$^2$"}
+_LATEX |= {sign: rf"\{sign}" for sign in "_%&#${}"}
+_LATEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
@@ -70,7 +73,7 @@ def to_latex(table: pd.DataFrame) -> str:
         ]
         for method, cells in rows.groupby("method", sort=False):
             shown = [_cell(cell, r"${} \pm {}$") for cell in cells.to_dict("records")]
-            lines.append(" & ".join([str(method), *shown]) + r" \\")
+            lines.append(" & ".join([_in_latex(str(method)), *shown]) + r" \\")
         parts.append("\n".join([*lines, r"\hline", r"\end{tabular}"]))
     return "\n\n".join(parts) + "\n"
 
@@ -95,6 +98,4 @@ def _cell(cell: Mapping[Any, Any], form: str) -> str:
 
 
 def _in_latex(label: str) -> str:
-    for sign, spelled in (("Δ", r"$\Delta$"), ("δ", r"$\delta$"), ("²", "$^2$")):
-        label = label.replace(sign, spelled)
-    return label
+    return "".join(_LATEX.get(sign, sign) for sign in label)

@@ -66,6 +66,14 @@ class RunConfig(Config):
     def method_settings(self) -> dict[str, Any]:
         """The arguments of the method's constructor, beside seed and device."""
         if self.method != GEAR:
+            for name in ("seed", "device"):
+                if name in self.settings:
+                    raise ParameterError(
+                        f"settings of {self.method}",
+                        got=f"{name!r}",
+                        allowed="its own, see fairgear methods show",
+                        next_step=f"use --{name} of fairgear run",
+                    )
             return dict(self.settings)
         return {name: getattr(self.gear, name) for name in self.gear.to_dict()}
 

@@ -20,6 +20,9 @@ from fairgear.methods.config import Config
 from fairgear.registry import Registry
 from fairgear.tensor_files import read_tensors, write_tensors
 
+# Of a saved model; another number when what is saved changes.
+FORMAT = 2
+
 Scores = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
@@ -109,7 +112,7 @@ class Method(ABC):
         tensors, facts = self._state()
         folder = Path(path)
         about = {
-            "format": 1,
+            "format": FORMAT,
             "method": self.name,
             "seed": self.seed,
             "threshold": threshold,
@@ -180,14 +183,14 @@ def read_about(folder: Path) -> dict[str, Any]:
     """The facts of a saved model."""
     try:
         about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        fine = isinstance(about, dict) and about.get("format") == 1
+        fine = isinstance(about, dict) and about.get("format") == FORMAT
         fine = fine and all(isinstance(about.get(key), kind) for key, kind in _ABOUT.items())
     except (OSError, ValueError):
         fine = False
     if not fine:
         raise FileError(
             f"model folder {folder}",
-            got="no model.json of fairgear in it",
+            got="no model.json in it that this version of fairgear wrote",
             allowed="a folder that a model's save wrote",
             next_step="check the path, or train and save the model again",
         )

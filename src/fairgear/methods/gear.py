@@ -274,12 +274,12 @@ class Gear(NetworkMethod):
         width, column = columns_of(path, facts)
         self._settings = self.config
         try:
-            self.regime_ = Regime(**facts["regime"])
+            self.regime_ = Regime.from_dict(facts["regime"])
             self.trials_ = [
-                RegimeTrial(Regime(**trial["regime"]), float(trial["score"]))
+                RegimeTrial(Regime.from_dict(trial["regime"]), float(trial["score"]))
                 for trial in facts["trials"]
             ]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ParameterError) as error:
             raise damaged(path) from error
         self._build(width, column, self.config.effective(), self.regime_)
         load_module(path, "scaler", self.scaler_, tensors)
@@ -310,14 +310,6 @@ def _check_augmentation(config: GearConfig, causal_model: CausalModel | None) ->
             got=f"one, with augmentation {config.augmentation!r} and variant {config.variant!r}",
             allowed="one with augmentation 'causal' and a variant that has a generator",
             next_step="use Gear(augmentation='causal')",
-        )
-    if config.uses_causal_model and config.assignments:
-        # It would have to be asked about every graph that the model is to predict on.
-        raise ParameterError(
-            "assignments with augmentation 'causal'",
-            got=config.assignments,
-            allowed="0",
-            next_step="leave assignments out, or use the augmentation 'vae'",
         )
 
 

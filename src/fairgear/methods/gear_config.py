@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
+from fairgear.errors import ParameterError
 from fairgear.methods.config import Config, Limits
 
 ENCODER_NAMES = ("graphsage", "gcn", "gin", "jk", "infomax")
 VARIANTS = ("full", "ns", "nn", "np", "nc")
-# Training labels up to which the settings that are left open are those of `Regime.few`.
+# Training labels up to which both ways to train are tried.
 FEW_LABELS = 5000
 
 
@@ -112,6 +114,17 @@ class Regime:
             threshold="validation",
         )
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From plain values; what a setting could not be is refused, and so is one left open."""
+        regime = cls(**values)
+        GearConfig.from_dict(asdict(regime))
+        if None in asdict(regime).values():
+            raise ParameterError(
+                "regime", got="a setting left open", allowed="all of them", next_step="fill it in"
+            )
+        return regime
+
     @property
     def from_generator(self) -> bool:
         """Whether the direction to erase is the generator's, where there is one."""
@@ -201,6 +214,17 @@ class GearConfig(Config):
     half up to 5,000 training labels, above that validation."""
     generator: GeneratorConfig = field(default_factory=GeneratorConfig)
     """The generator of counterfactual egos."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.uses_causal_model and self.assignments:
+            # It would have to be asked about every graph that the model is to predict on.
+            raise ParameterError(
+                "assignments with augmentation 'causal'",
+                got=self.assignments,
+                allowed="0",
+                next_step="leave assignments out, or use the augmentation 'vae'",
+            )
 
     def limits(self) -> dict[str, Limits]:
         """Ranges and names of the fields."""

@@ -96,8 +96,8 @@ class Erasure(nn.Module):
 class UnitRows(nn.Module):
     """Each person's features at unit length, in the units of the graph: a common factor is lost.
 
-    The direction v is erased before the length is taken, so that neither a move along v nor a
-    factor changes the result.
+    What the groups differ by is erased before the length is taken: where v is projected out,
+    neither a move along v nor a factor changes the result.
     """
 
     shift: Tensor

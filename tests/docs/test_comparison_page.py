@@ -1,0 +1,84 @@
+"""The page on comparisons: its tables are those of its rows, and what it claims holds there."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from fairgear.experiments.compare_table import summary
+from fairgear.experiments.published import NEAR, beside_published
+from fairgear.methods import METHODS
+
+ROOT = Path(__file__).parents[2]
+DATASETS = ("synthetic", "bail", "credit")
+GRAPH_METHODS = [name for name, method in METHODS.items() if method.reads_graph and name != "gear"]
+
+
+@pytest.fixture(scope="module")
+def means() -> pd.DataFrame:
+    """By dataset and method, over the seeds."""
+    rows = pd.read_csv(ROOT / "docs" / "results" / "comparison.csv")
+    for (_, _), part in rows.groupby(["dataset", "method"]):
+        assert sorted(part.seed) == [0, 1, 2]
+    return rows.groupby(["dataset", "method"]).mean(numeric_only=True)
+
+
+@pytest.fixture(scope="module")
+def hidden() -> pd.DataFrame:
+    rows = pd.read_csv(ROOT / "docs" / "results" / "what_is_hidden.csv")
+    return rows.groupby(["graph", "method"]).mean(numeric_only=True)
+
+
+def test_the_tables_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    page: Any = importlib.import_module("comparison_page")
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.written(text) == text
+
+
+def test_every_method_is_there(means: pd.DataFrame) -> None:
+    for dataset in DATASETS:
+        assert set(METHODS) <= set(means.loc[dataset].index)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("label", ["gear", "gear:erase=0"])
+def test_gear_flips_fewer_people_than_every_graph_method(
+    dataset: str, label: str, means: pd.DataFrame
+) -> None:
+    strict = means.loc[dataset]["delta_cf"]
+    assert strict[label] < strict[GRAPH_METHODS].min()
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("method", ["c-enc", "fairgnn"])
+def test_a_fresh_reader_finds_less_of_s_than_behind_graphsage(
+    dataset: str, method: str, hidden: pd.DataFrame
+) -> None:
+    read = hidden.loc[dataset]["reader"]
+    assert read[method] < read["graphsage"]
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("method", ["nifty-gcn", "nifty-sage"])
+def test_flipping_s_moves_niftys_representations_less_than_graphsages(
+    dataset: str, method: str, hidden: pd.DataFrame
+) -> None:
+    moved = hidden.loc[dataset]["moved"]
+    assert moved[method] < moved["graphsage"]
+
+
+def test_what_is_not_near_the_published_figures_is_named_on_the_page() -> None:
+    rows = pd.read_csv(ROOT / "docs" / "results" / "comparison.csv")
+    both = beside_published(summary(rows))
+    plain = both.method.isin(["gcn", "graphsage", "gin", "nifty-gcn", "nifty-sage"])
+    told = both.dataset.isin(["bail", "credit"]) & both.metric.isin(["accuracy", "auroc"])
+    far = both[plain & told & (both.off.abs() > NEAR)]
+    text = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+    named = text.partition("### Further off than two")[2].partition("\n## ")[0]
+    for row in far.itertuples():
+        assert f"`{row.method}` on {str(row.dataset).capitalize()}" in named
