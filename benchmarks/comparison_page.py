@@ -4,6 +4,7 @@
         graphsage:threshold=validation nifty-sage:threshold=validation --seeds 3
     cp comparison/runs.csv docs/results/comparison.csv
     .venv/bin/python benchmarks/what_is_hidden.py comparison
+    .venv/bin/python benchmarks/features_as_given.py
     .venv/bin/python benchmarks/comparison_page.py
 
 Each block of the page between `<!-- name -->` and `<!-- /name -->` is replaced.
@@ -13,9 +14,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import features_as_given
 import pandas as pd
+import what_is_hidden
 from plan import RESULTS, table
-from what_is_hidden import COLUMNS
 
 from fairgear.experiments.compare_entry import Entry
 from fairgear.experiments.compare_table import summary, to_markdown
@@ -31,10 +33,12 @@ def blocks() -> dict[str, str]:
     found = summary(rows)
     entries = [Entry.of(label) for label in dict.fromkeys(rows["method"])]
     hidden = pd.read_csv(RESULTS / "what_is_hidden.csv")
+    features = pd.read_csv(RESULTS / "features_as_given.csv")
     return {
         "table": to_markdown(found, verdicts(found, entries)),
         "published": published_markdown(beside_published(found)),
-        "hidden": table(hidden, ("graph", "method"), COLUMNS) + "\n",
+        "hidden": table(hidden, ("graph", "method"), what_is_hidden.COLUMNS) + "\n",
+        "features": table(features, ("graph", "method"), features_as_given.COLUMNS) + "\n",
         "time": _hours(rows),
     }
 

@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/features_as_given.py             # all rows, a quarter of an hour
     .venv/bin/python benchmarks/features_as_given.py --jobs 0    # the table from the rows so far
 
-Split `released`, seeds 0 to 2, test people, accuracy and AUROC alone. The networks bring every
+Split `released`, seed 0, test people, accuracy and AUROC alone. The networks bring every
 column to zero mean and unit variance; here they are also trained on columns brought to [-1, 1] by
 their least and greatest value, and on columns as the files have them.
 """
@@ -20,12 +20,12 @@ from plan import RESULTS, carry_out, table
 ROWS = RESULTS / "features_as_given.csv"
 COLUMNS = {"accuracy": "accuracy", "auroc": "AUROC"}
 FEATURES = ("unit variance", "[-1, 1]", "as given")
-CELLS = (("gin", "bail"), ("nifty-gcn", "credit"), ("nifty-sage", "credit"))
+CELLS = (("gin", "bail"), ("gin", "credit"), ("nifty-gcn", "credit"), ("nifty-sage", "credit"))
 PLAN: list[tuple[str, Any, int]] = [
     (f"{method}, {features}", graph, seed)
+    for seed in range(1)
     for method, graph in CELLS
     for features in FEATURES
-    for seed in range(3)
 ]
 
 

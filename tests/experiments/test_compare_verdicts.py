@@ -48,7 +48,7 @@ def test_where_gear_stands_and_where_no_graph_is_needed() -> None:
         "the best that reads the graph.",
         "Without a graph, `logistic` has the better δCF (strict): 0.005 against 0.010 of `gear`, "
         "the best that reads the graph.",
-        "`gear` has a lower δCF (strict) than everything else here that reads the graph (0.010; "
+        "`gear` has a lower δCF (strict) than every method but gear that reads the graph (0.010; "
         "next `gcn` 0.015), and a lower AUROC than the best of them (0.800; `graphsage` 0.850).",
         "`gear:erase=0` has no lower δCF (strict) than `gcn`, which reads the graph too (0.020; "
         "0.015), and an AUROC no lower than theirs (0.900; best `graphsage` 0.850).",

@@ -65,7 +65,7 @@ def _standing(label: str, means: pd.DataFrame) -> str:
     least, most = rivals["delta_cf"][fair], rivals["auroc"][exact]
     label_of = METRICS["delta_cf"].label
     fairer = (
-        f"a lower {label_of} than everything else here that reads the graph "
+        f"a lower {label_of} than every method but gear that reads the graph "
         f"({own['delta_cf']:.3f}; next `{fair}` {least:.3f})"
         if own["delta_cf"] < least
         else f"no lower {label_of} than `{fair}`, which reads the graph too "
