@@ -4,7 +4,7 @@
         graphsage:threshold=validation nifty-sage:threshold=validation --seeds 3
     cp comparison/runs.csv docs/results/comparison.csv
     .venv/bin/python benchmarks/what_is_hidden.py comparison
-    .venv/bin/python benchmarks/features_as_given.py
+    .venv/bin/python benchmarks/other_settings.py
     .venv/bin/python benchmarks/comparison_page.py
 
 Each block of the page between `<!-- name -->` and `<!-- /name -->` is replaced.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import features_as_given
+import other_settings
 import pandas as pd
 import what_is_hidden
 from plan import RESULTS, table
@@ -33,12 +33,12 @@ def blocks() -> dict[str, str]:
     found = summary(rows)
     entries = [Entry.of(label) for label in dict.fromkeys(rows["method"])]
     hidden = pd.read_csv(RESULTS / "what_is_hidden.csv")
-    features = pd.read_csv(RESULTS / "features_as_given.csv")
+    others = pd.read_csv(RESULTS / "other_settings.csv")
     return {
         "table": to_markdown(found, verdicts(found, entries)),
         "published": published_markdown(beside_published(found)),
         "hidden": table(hidden, ("graph", "method"), what_is_hidden.COLUMNS) + "\n",
-        "features": table(features, ("graph", "method"), features_as_given.COLUMNS) + "\n",
+        "settings": table(others, ("graph", "method"), other_settings.COLUMNS) + "\n",
         "time": _hours(rows),
     }
 
