@@ -75,6 +75,7 @@ class RunConfig(Config):
                         next_step=f"use --{name} of fairgear run",
                     )
             return dict(self.settings)
+        self.gear.check_together()
         return {name: getattr(self.gear, name) for name in self.gear.to_dict()}
 
     @classmethod

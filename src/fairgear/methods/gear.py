@@ -86,6 +86,7 @@ class Gear(NetworkMethod):
         """
         check_trainable(graph)
         config, device = self.config.effective(), self.torch_device()
+        config.check_together()
         _check_augmentation(config, causal_model)
         regimes = config.regimes(int(graph.train_mask.sum()))
         self.threshold_, self.history_, self.generator_report_ = None, {}, None

@@ -215,8 +215,8 @@ class GearConfig(Config):
     generator: GeneratorConfig = field(default_factory=GeneratorConfig)
     """The generator of counterfactual egos."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_together(self) -> None:
+        """Refuse settings that are fine one by one and not together."""
         if self.uses_causal_model and self.assignments:
             # It would have to be asked about every graph that the model is to predict on.
             raise ParameterError(
