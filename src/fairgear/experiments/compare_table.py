@@ -46,18 +46,23 @@ def to_markdown(table: pd.DataFrame, remarks: Mapping[str, Sequence[str]] | None
     """One table a dataset: methods by metrics, each "mean ± std (rank)"; then its remarks."""
     parts = []
     for dataset, rows in table.groupby("dataset", sort=False):
-        lines = [
-            f"### {dataset}",
-            "",
-            "| method | " + " | ".join(METRICS[name].label for name in METRICS) + " |",
-            "|---|" + "---:|" * len(METRICS),
-        ]
+        lines = table_head(str(dataset), list(METRICS))
         for method, cells in rows.groupby("method", sort=False):
             shown = [_cell(cell, "{} ± {}") for cell in cells.to_dict("records")]
             lines.append(f"| `{method}` | " + " | ".join(shown) + " |")
         told = [f"- {remark}" for remark in (remarks or {}).get(str(dataset), ())]
         parts.append("\n".join([*lines, *([""] if told else []), *told]))
     return "\n\n".join(parts) + "\n"
+
+
+def table_head(dataset: str, names: Sequence[str]) -> list[str]:
+    """The first lines of a dataset's table in Markdown: methods by metrics."""
+    return [
+        f"### {dataset}",
+        "",
+        "| method | " + " | ".join(METRICS[name].label for name in names) + " |",
+        "|---|" + "---:|" * len(names),
+    ]
 
 
 def to_latex(table: pd.DataFrame) -> str:

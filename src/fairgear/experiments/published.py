@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from fairgear.experiments.compare_table import table_head
 from fairgear.metrics import METRICS
 
 # The split that the published figures belong to.
@@ -76,12 +77,7 @@ def published_markdown(both: pd.DataFrame) -> str:
     parts = []
     for dataset, rows in both.groupby("dataset", sort=False):
         names = [name for name in METRICS if name in set(rows["metric"])]
-        lines = [
-            f"### {dataset}",
-            "",
-            "| method | " + " | ".join(METRICS[name].label for name in names) + " |",
-            "|---|" + "---:|" * len(names),
-        ]
+        lines = table_head(str(dataset), names)
         for method, cells in rows.groupby("method", sort=False):
             of = cells.set_index("metric").to_dict("index")
             shown = " | ".join(_cell(of[name]) for name in names)
