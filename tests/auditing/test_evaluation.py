@@ -24,21 +24,10 @@ from tests.auditing.models import (
     Features,
     NeighborSens,
     Unshifted,
-    small_graph,
 )
 
 COUNTERFACTUAL = [key for key in METRICS if key.startswith("delta_cf")]
 UTILITY = ["accuracy", "f1", "auroc", "delta_eo"]
-
-
-@pytest.fixture(scope="module")
-def graph() -> SensitiveGraph:
-    return small_graph()
-
-
-@pytest.fixture(scope="module")
-def worlds(graph: SensitiveGraph) -> Worlds:
-    return Worlds(graph)
 
 
 @pytest.fixture(scope="module")

@@ -167,6 +167,7 @@ def _converted(name: str, column: pa.ChunkedArray, what: str) -> NDArray[Any]:
     try:
         whole = column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        # Arrow says that a value is no number, or that its type can be none, but not where.
         first = next(cell for cell in column if not _is_a(kind, cell))
         got = f"{_shown(str(first))} in the column {name}"
         raise _unfit(what, got, f"write numbers as {name}") from error
@@ -180,6 +181,7 @@ def _is_a(kind: pa.DataType, cell: pa.Scalar) -> bool:
     try:
         cell.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # There is no other way to ask: the two are its answer no.
         return False
     return True
 
