@@ -135,10 +135,25 @@ def test_cache_builds_once_and_never_confuses(
 
     monkeypatch.setattr(EgoIndex, "build", build)
     assert same(EgoIndex.cached(GRAPH, tmp_path, k=10), INDEX)
+
+
+def test_a_cache_that_is_damaged_or_of_another_graph_is_built_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    EgoIndex.cached(GRAPH, tmp_path, k=10)
+    other = EgoIndex.cached(GRAPH, tmp_path, k=10, alpha=0.5)
     file = tmp_path / f"{INDEX.key}.safetensors"
-    (tmp_path / f"{other.key}.safetensors").rename(file)
-    with pytest.raises(FileError, match="key"):
-        EgoIndex.cached(GRAPH, tmp_path, k=10)
+    whole = file.read_bytes()
+    for broken in (
+        whole[:-1] + bytes([whole[-1] ^ 1]),
+        whole[: len(whole) // 2],
+        b"",
+        (tmp_path / f"{other.key}.safetensors").read_bytes(),
+    ):
+        file.write_bytes(broken)
+        assert same(EgoIndex.cached(GRAPH, tmp_path, k=10), INDEX)
+        assert "building it again" in capsys.readouterr().err
+        assert same(EgoIndex.load(file, expected_key=INDEX.key), INDEX)
 
 
 def test_uncertified_are_counted() -> None:

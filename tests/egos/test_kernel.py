@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from fairgear.egos import kernel
+from fairgear.egos import kernel, ranking, table
 from fairgear.egos.flood import level, spill, sweep
 from fairgear.egos.structure import Structure
 from tests.egos.plain import (
@@ -14,6 +14,7 @@ from tests.egos.plain import (
     path,
     random_edges,
     scale_free_edges,
+    similarity_edges,
     star,
 )
 
@@ -22,25 +23,30 @@ EDGES = {"random": random_edges(N, 900, 0), "scale-free": scale_free_edges(N, 2,
 
 
 def pushed(
-    structure: Structure, node: int, threshold: float, relaxation: float = 1.0
+    structure: Structure,
+    node: int,
+    threshold: float,
+    relaxation: float = 1.0,
+    once: bool = False,
 ) -> tuple[Floats, Floats]:
     """Settled and residual parts as dense vectors."""
-    keys, table, touched = kernel.start(node, int(structure.degrees[node]), 16)
-    keys, table, touched, count, followed = kernel.push(
+    state = table.make(16)
+    table.begin(state, node, int(structure.degrees[node]))
+    state, count, followed = kernel.push(
         structure.indptr,
         structure.indices,
+        structure.degrees,
         0.15,
         relaxation,
         threshold,
         10**9,
-        keys,
-        table,
-        touched,
+        once,
+        state,
         1,
     )
     assert followed > 0
     assert count > 8, "the table has grown"
-    residual, settled = spill(keys, table, touched[:count], structure.num_nodes)
+    residual, settled = spill(state[0], state[1], state[2][:count], structure.num_nodes)
     return settled, residual
 
 
@@ -91,10 +97,20 @@ def test_budget_ends_a_push() -> None:
     structure = Structure.of(EDGES["random"], N)
     hub = int(structure.degrees.argmax())
     for budget in (50, 500):
-        state = kernel.start(hub, int(structure.degrees[hub]), 16)
+        state = table.make(16)
+        table.begin(state, hub, int(structure.degrees[hub]))
         followed = kernel.push(
-            structure.indptr, structure.indices, 0.15, 1.0, 1e-9, budget, *state, 1
-        )[4]
+            structure.indptr,
+            structure.indices,
+            structure.degrees,
+            0.15,
+            1.0,
+            1e-9,
+            budget,
+            False,
+            state,
+            1,
+        )[2]
         assert budget < followed <= budget + structure.degrees.max()
 
 
@@ -123,3 +139,21 @@ def test_twins_have_equal_neighbours() -> None:
             assert (twins[a, 0] == twins[b, 0]) == alike
             found += alike
     assert found > 0
+
+
+@pytest.mark.parametrize("visits", [False, True])
+@pytest.mark.parametrize("threshold", [1e-2, 1e-3, 1e-5])
+def test_leading_nodes_are_the_first_places_of_all_scores(threshold: float, visits: bool) -> None:
+    edges = similarity_edges(N, 8, 2)
+    structure = Structure.of(edges, N)
+    assert (structure.twins[:, 0] != np.arange(N)).sum() > 20
+    for node in range(0, N, 10):
+        state = table.make(16)
+        table.begin(state, node, int(structure.degrees[node]))
+        arrays = structure.indptr, structure.indices, structure.degrees
+        state, count, _ = kernel.push(*arrays, 0.15, 1.0, threshold, 10**9, False, state, 1)
+        held = (0.15, visits, structure.twins, state[0], state[1], state[2][:count])
+        nodes, estimates = ranking.scores(node, *held)[:2]
+        for wanted in (1, 9, 400):
+            best = nodes[ranking.first_places(node, wanted, estimates, nodes, 0.0, -1.0)]
+            assert ranking.leading(node, wanted, *held).tolist() == best.tolist()

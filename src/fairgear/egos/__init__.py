@@ -4,6 +4,7 @@ from fairgear.egos.batches import EgoBatch
 from fairgear.egos.index import EgoIndex
 from fairgear.egos.memory import remembered
 from fairgear.egos.pagerank import Egos, PageRank, find_egos, top_k_pagerank
+from fairgear.egos.shards import sharded
 from fairgear.egos.structure import Structure
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "Structure",
     "find_egos",
     "remembered",
+    "sharded",
     "top_k_pagerank",
 ]

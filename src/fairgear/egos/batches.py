@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -36,7 +37,18 @@ class EgoBatch:
         return _gather(values, self.n_id, self.mask)
 
 
-def make_batch(ids: Tensor, mask: Tensor, words: Tensor, features: Tensor) -> EgoBatch:
+class Rows(Protocol):
+    """The features of all nodes, as a tensor or as something that looks rows up."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Their type."""
+
+    def __getitem__(self, rows: Tensor) -> Tensor:
+        """Those of some nodes."""
+
+
+def make_batch(ids: Tensor, mask: Tensor, words: Tensor, features: Tensor | Rows) -> EgoBatch:
     """A batch from rows of an index and the features (n, d) of all nodes."""
     n_id = ids.long()
     return EgoBatch(
@@ -48,7 +60,7 @@ def make_batch(ids: Tensor, mask: Tensor, words: Tensor, features: Tensor) -> Eg
     )
 
 
-def _gather(values: Tensor, n_id: Tensor, mask: Tensor) -> Tensor:
+def _gather(values: Tensor | Rows, n_id: Tensor, mask: Tensor) -> Tensor:
     taken = values[n_id]
     padding = ~mask.view(*mask.shape, *[1] * (taken.dim() - mask.dim()))
     return torch.where(padding, torch.zeros((), dtype=taken.dtype, device=taken.device), taken)

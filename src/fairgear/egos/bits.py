@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from fairgear.compiled import compiled, in_chunks
-from fairgear.egos.kernel import Ints, Keys
 from fairgear.egos.search import Flags
 from fairgear.egos.structure import Structure
+from fairgear.egos.table import Ints, Keys
 
 WIDTH = 64
 CHUNK = 1024

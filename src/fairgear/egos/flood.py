@@ -11,23 +11,23 @@ from __future__ import annotations
 import numpy as np
 
 from fairgear.compiled import compiled
-from fairgear.egos.kernel import RESIDUAL, SETTLED, Floats, Ints, Keys, find
+from fairgear.egos.table import Floats, Ints, Keys, Table
 
 
 @compiled
-def spill(keys: Keys, table: Floats, touched: Keys, num_nodes: int) -> tuple[Floats, Floats]:
+def spill(table: Table, settled: Floats, touched: Keys, num_nodes: int) -> tuple[Floats, Floats]:
     """Residual and settled parts of a local push as arrays over all nodes."""
-    residual = np.zeros(num_nodes)
-    settled = np.zeros(num_nodes)
-    for node in touched:
-        slot = find(keys, node)
-        residual[node] = table[slot, RESIDUAL]
-        settled[node] = table[slot, SETTLED]
-    return residual, settled
+    residuals = np.zeros(num_nodes)
+    of_nodes = np.zeros(num_nodes)
+    for slot in touched:
+        node = table[slot]["key"] - 1
+        residuals[node] = table[slot]["residual"]
+        of_nodes[node] = settled[slot]
+    return residuals, of_nodes
 
 
 @compiled
-def level(residual: Floats, settled: Floats, degrees: Floats, members: Keys) -> None:
+def level(residual: Floats, settled: Floats, degrees: Keys, members: Keys) -> None:
     """Settle the constant part of r/d."""
     total, degree = 0.0, 0.0
     for node in members:
@@ -49,7 +49,7 @@ def sweep(
     budget: int,
     residual: Floats,
     settled: Floats,
-    degrees: Floats,
+    degrees: Keys,
     members: Keys,
 ) -> int:
     """Push, in rounds over `members`, until every |r[u]| ≤ threshold · degree(u)."""
@@ -81,7 +81,7 @@ def flood_scores(
     twins: Keys,
     residual: Floats,
     settled: Floats,
-    degrees: Floats,
+    degrees: Keys,
     members: Keys,
 ) -> tuple[Floats, Floats, float, float, float]:
     """What `ranking.scores` gives for a local push."""

@@ -12,12 +12,14 @@ import torch
 from torch import Tensor
 
 from fairgear.egos import bits
-from fairgear.egos.batches import EgoBatch, make_batch
-from fairgear.egos.pagerank import PageRank, find_egos
+from fairgear.egos.batches import EgoBatch, Rows, make_batch
+from fairgear.egos.pagerank import PageRank, checked_rows, find_egos
 from fairgear.egos.storage import read, write
 from fairgear.egos.structure import Structure
 from fairgear.errors import FileError, ParameterError
 from fairgear.graph.sensitive_graph import SensitiveGraph
+from fairgear.progress import log
+from fairgear.ranks import ranks
 
 # Part of every key: raise it when the same parameters may give other egos.
 METHOD = 1
@@ -53,18 +55,16 @@ class EgoIndex:
         rank_by: str = "importance",
         steps: int | None = None,
         nodes: Tensor | None = None,
+        precision: str = "exact",
     ) -> EgoIndex:
-        """Find the egos of `nodes` (default: all); see `PageRank` for the other arguments."""
-        how = _checked(PageRank(k, alpha, tolerance, rank_by, steps))
-        structure = Structure.of(graph.edge_index, len(graph.x), graph.node_id)
-        egos = find_egos(structure, how, nodes=nodes)
-        return cls(
-            ids=egos.ids.int(),
-            mask=egos.mask,
-            adjacency=bits.pack(structure, egos.ids, egos.mask),
-            uncertified=int(egos.uncertified.sum()),
-            key=_key(graph, how, nodes),
-        )
+        """Find the egos of `nodes` (default: all); see `PageRank` for the other arguments.
+
+        The processes of a job find those of their share each, and all have all of them.
+        """
+        how = _checked(PageRank(k, alpha, tolerance, rank_by, steps, precision))
+        structure = structure_of(graph)
+        rows = torch.from_numpy(checked_rows(nodes, structure.num_nodes))
+        return cls(**found_egos(structure, how, rows), key=_key(graph, how, nodes))
 
     @staticmethod
     def key_of(graph: SensitiveGraph, nodes: Tensor | None = None, **params: Any) -> str:
@@ -76,11 +76,24 @@ class EgoIndex:
         """The index that `build(graph, **params)` gives, from `folder` if it is there already."""
         key = cls.key_of(graph, **params)
         path = Path(folder) / f"{key}.safetensors"
-        if path.exists():
-            return cls.load(path, expected_key=key)
-        index = cls.build(graph, **params)
-        index.save(path)
+        index = cls._kept(path, key)
+        # Building is work that the processes of a job share: all read, or all build.
+        whole = ranks().everywhere(index is not None)
+        if index is None or not whole:
+            index = cls.build(graph, **params)
+            index.save(path)
         return index
+
+    @classmethod
+    def _kept(cls, path: Path, key: str) -> EgoIndex | None:
+        """What a cache holds; nothing where it is damaged, or of another graph."""
+        if not path.exists():
+            return None
+        try:
+            return cls.load(path, expected_key=key)
+        except FileError as error:
+            log(f"{error.what}: {error.got}; building it again")
+            return None
 
     def save(self, path: Path | str) -> None:
         """Write to `path`, whole or not at all."""
@@ -119,15 +132,35 @@ class EgoIndex:
 
     def in_world(self, graph: SensitiveGraph) -> EgoIndex:
         """The same members with the links that they have in another graph of the same nodes."""
-        structure = Structure.of(graph.edge_index, len(graph.x), graph.node_id)
+        structure = structure_of(graph)
         words = bits.pack(structure, self.ids.cpu().long(), self.mask.cpu())
         world = hashlib.sha256(f"{self.key}:{graph.fingerprint('edge_index')}".encode())
         return replace(self, adjacency=words.to(self.ids.device), key=world.hexdigest())
 
-    def batch(self, rows: Tensor, features: Tensor) -> EgoBatch:
+    def batch(self, rows: Tensor, features: Tensor | Rows) -> EgoBatch:
         """The egos in `rows` of this index with the features (n, d) of their members."""
         rows = rows.to(self.ids.device)
         return make_batch(self.ids[rows], self.mask[rows], self.adjacency[rows], features)
+
+
+def structure_of(graph: SensitiveGraph) -> Structure:
+    """The neighbour lists of a graph; a stored one has them sorted already."""
+    if graph.csr is not None:
+        return Structure.of_csr(*graph.csr, graph.node_id)
+    return Structure.of(graph.edge_index, len(graph.x), graph.node_id)
+
+
+def found_egos(structure: Structure, how: PageRank, rows: Tensor) -> dict[str, Any]:
+    """The fields of an index of `rows`; the processes of a job find those of their share each."""
+    job, total = ranks(), len(rows)
+    egos = find_egos(structure, how, nodes=rows[job.share(total)])
+    words = bits.pack(structure, egos.ids, egos.mask)
+    return {
+        "ids": job.gathered(egos.ids.int(), total),
+        "mask": job.gathered(egos.mask, total),
+        "adjacency": job.gathered(words, total),
+        "uncertified": int(job.gathered(egos.uncertified, total).sum()),
+    }
 
 
 def _checked(how: PageRank) -> PageRank:

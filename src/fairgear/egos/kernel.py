@@ -5,75 +5,26 @@ spreads the rest over its neighbours, and always π_i = p + Σ_u r[u] π_u. On a
 π_u(v)/d_v = π_v(u)/d_u, so the error of p(v)/d_v is a mean of r[u]/d_u over the nodes u where a
 walk from v ends: it lies between the least and the greatest r[u]/d_u.
 
-All state of a push is in a hash table that grows with the nodes touched. (In graphs of at most
-`search.SPILL_NODES` nodes, a search that touches much of its component goes on in arrays.)
+All state of a push is in a hash table (`table`) that grows with the nodes touched and serves one
+node after another. (In graphs of at most `search.SPILL_NODES` nodes, a search that touches much of
+its component goes on in arrays.)
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairgear.compiled import compiled
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Keys = NDArray[np.int32]
-
-# Columns of the table.
-RESIDUAL, DEGREE, SETTLED, QUEUED = 0, 1, 2, 3
-# Odd, so that a table at least as large as the graph has no collisions at all.
-SPREAD = 2654435761
-EMPTY = -1
-
-
-@compiled
-def start(node: int, degree: int, room: int) -> tuple[Keys, Floats, Keys]:
-    """Key column, table and list of touched nodes, with the whole residual on `node`."""
-    keys = np.full(room, EMPTY, np.int32)
-    table = np.zeros((room, 4))
-    touched = np.empty(room // 2, np.int32)
-    slot = find(keys, node)
-    keys[slot] = node
-    table[slot, RESIDUAL] = 1.0
-    table[slot, DEGREE] = degree
-    touched[0] = node
-    return keys, table, touched
-
-
-@compiled
-def find(keys: Keys, node: int) -> int:
-    """The slot of `node`, or the empty slot where it belongs."""
-    mask = len(keys) - 1
-    slot = (node * SPREAD) & mask
-    while keys[slot] != node and keys[slot] != EMPTY:
-        slot = (slot + 1) & mask
-    return slot
-
-
-@compiled
-def _grow(keys: Keys, table: Floats, touched: Keys, count: int) -> tuple[Keys, Floats, Keys]:
-    room = 4 * len(keys)
-    new_keys = np.full(room, EMPTY, np.int32)
-    new_table = np.zeros((room, 4))
-    new_touched = np.empty(room // 2, np.int32)
-    new_touched[:count] = touched[:count]
-    for place in range(count):
-        node = touched[place]
-        slot = find(new_keys, node)
-        new_keys[slot] = node
-        new_table[slot] = table[find(keys, node)]
-    return new_keys, new_table, new_touched
+from fairgear.egos.table import EMPTY, SPREAD, Ints, Keys, State, Table, grow
 
 
 @compiled
 def _spread(
-    indptr: Ints,
+    degrees: Keys,
     neighbours: Keys,
     share: float,
     threshold: float,
-    keys: Keys,
-    table: Floats,
+    table: Table,
     touched: Keys,
     count: int,
     queue: Keys,
@@ -81,23 +32,25 @@ def _spread(
 ) -> tuple[int, int]:
     # Apart from `push`, and with room made beforehand: where arrays may be replaced inside the
     # loop, numba counts references for every edge, at six times the cost.
-    mask = len(keys) - 1
+    mask = len(table) - 1
     for neighbour in neighbours:
-        slot = (neighbour * SPREAD) & mask
-        while keys[slot] != neighbour and keys[slot] != EMPTY:
-            slot = (slot + 1) & mask
-        if keys[slot] == EMPTY:
-            keys[slot] = neighbour
-            table[slot, DEGREE] = indptr[neighbour + 1] - indptr[neighbour]
-            touched[count] = neighbour
+        key = neighbour + 1
+        # Unsigned, which spares the check for negative indices.
+        slot = np.uint64((key * SPREAD) & mask)
+        while table[slot]["key"] != key and table[slot]["key"] != EMPTY:
+            slot = np.uint64((slot + 1) & mask)
+        entry = table[slot]
+        if entry["key"] == EMPTY:
+            entry["key"] = key
+            entry["degree"] = degrees[neighbour]
+            touched[count] = slot
             count += 1
-        table[slot, RESIDUAL] += share
-        if (
-            table[slot, QUEUED] == 0.0
-            and abs(table[slot, RESIDUAL]) > threshold * table[slot, DEGREE]
-        ):
-            table[slot, QUEUED] = 1.0
-            queue[waiting] = neighbour
+        residual = entry["residual"] + share
+        entry["residual"] = residual
+        degree = entry["degree"]
+        if abs(residual) > threshold * degree and degree > 0:
+            entry["degree"] = -degree
+            queue[waiting] = slot
             waiting += 1
     return count, waiting
 
@@ -106,71 +59,74 @@ def _spread(
 def push(
     indptr: Ints,
     indices: Keys,
+    degrees: Keys,
     alpha: float,
     relaxation: float,
     threshold: float,
     budget: int,
-    keys: Keys,
-    table: Floats,
-    touched: Keys,
+    once: bool,
+    state: State,
     count: int,
-) -> tuple[Keys, Floats, Keys, int, int]:
+) -> tuple[State, int, int]:
     """Push until every |r[u]| ≤ threshold · degree(u), or `budget` edges have been followed.
 
     `relaxation` above 1 pushes more than is there and leaves the excess as negative residual:
-    successive over-relaxation, which converges in any order of pushes below 2.
+    successive over-relaxation, which converges in any order of pushes below 2. `once` drops what
+    comes back to the first node, whose scores of other nodes then all miss the same factor: a
+    walk that is back goes on as it did at first.
     Returns the state, how many nodes it touches and the edges followed.
     """
-    queue = np.empty(len(touched), np.int32)
+    table, settled, touched, queue, following = state
     waiting = 0
     for place in range(count):
-        slot = find(keys, touched[place])
-        if abs(table[slot, RESIDUAL]) > threshold * table[slot, DEGREE]:
-            table[slot, QUEUED] = 1.0
+        entry = table[touched[place]]
+        if abs(entry["residual"]) > threshold * entry["degree"]:
+            entry["degree"] = -entry["degree"]
             queue[waiting] = touched[place]
             waiting += 1
-    following = np.empty(len(touched), np.int32)
     followed = 0
     while waiting > 0:
         arrived = 0
         for place in range(waiting):
-            node = queue[place]
-            slot = find(keys, node)
-            table[slot, QUEUED] = 0.0
-            residual = table[slot, RESIDUAL]
-            degree = table[slot, DEGREE]
+            slot = queue[place]
+            entry = table[slot]
+            node, residual, degree = entry["key"] - 1, entry["residual"], -entry["degree"]
+            entry["degree"] = degree
             if abs(residual) <= threshold * degree or followed > budget:
                 continue
+            if once and slot == touched[0] and settled[slot] > 0.0:
+                continue
             moved = relaxation * residual
-            table[slot, SETTLED] += alpha * moved
-            table[slot, RESIDUAL] = residual - moved
+            settled[slot] += alpha * moved
+            entry["residual"] = residual - moved
             if abs(residual - moved) > threshold * degree:
-                table[slot, QUEUED] = 1.0
-                following[arrived] = node
+                entry["degree"] = -degree
+                following[arrived] = slot
                 arrived += 1
-            share = (1.0 - alpha) * moved / degree
             first, last = indptr[node], indptr[node + 1]
             followed += last - first
-            while count + last - first > len(touched):
-                keys, table, touched = _grow(keys, table, touched, count)
-            if len(following) < len(touched):
-                longer = np.empty(len(touched), np.int32)
-                longer[:arrived] = following[:arrived]
-                following = longer
+            if count + last - first > len(touched):
+                table, settled, touched, queue, following = grow(
+                    (table, settled, touched, queue, following),
+                    count,
+                    count + last - first,
+                    place + 1,
+                    waiting,
+                    arrived,
+                )
             count, arrived = _spread(
-                indptr,
+                degrees,
                 indices[first:last],
-                share,
+                (1.0 - alpha) * moved / degree,
                 threshold,
-                keys,
                 table,
                 touched,
                 count,
                 following,
                 arrived,
             )
-        if len(queue) < len(following):
-            queue = np.empty(len(following), np.int32)
         queue, following = following, queue
         waiting = arrived
-    return keys, table, touched, count, followed
+    if once and settled[touched[0]] > 0.0:
+        table[touched[0]]["residual"] = 0.0
+    return (table, settled, touched, queue, following), count, followed

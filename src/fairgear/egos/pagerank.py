@@ -17,14 +17,15 @@ from torch import Tensor
 
 from fairgear.compiled import in_chunks
 from fairgear.egos import search
-from fairgear.egos.kernel import Ints
 from fairgear.egos.power import power_egos
 from fairgear.egos.structure import Structure
+from fairgear.egos.table import Ints
 from fairgear.errors import ParameterError
 from fairgear.progress import log
 
 RANKINGS = ("importance", "visits")
-CHUNK = 64
+PRECISIONS = ("exact", "close")
+CHUNK = 128
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class PageRank:
             the members of the ego are certain, however small that takes.
         rank_by: "importance" (the row R[i,:]) or "visits" (the column R[:,i]).
         steps: so many power steps x ← α e_i + (1−α) A D⁻¹ x from x = e_i, in place of the push.
+        precision: with neither tolerance nor steps, what makes members certain: "exact" is a
+            proof; "close" an estimate of what is left, for large graphs (see `egos.close`).
     """
 
     k: int = 20
@@ -45,6 +48,7 @@ class PageRank:
     tolerance: float | None = None
     rank_by: str = "importance"
     steps: int | None = None
+    precision: str = "exact"
 
     def __post_init__(self) -> None:
         if not _whole(self.k) or self.k < 1:
@@ -66,6 +70,16 @@ class PageRank:
                 "one of them: a number of steps has no tolerance",
                 "leave one out",
             )
+        if self.precision not in PRECISIONS:
+            allowed = " or ".join(PRECISIONS)
+            raise _refused("precision", repr(self.precision), allowed, "name one of them")
+        if self.precision != "exact" and (self.tolerance, self.steps) != (None, None):
+            raise _refused(
+                "precision",
+                f"{self.precision} with tolerance {self.tolerance} and steps {self.steps}",
+                "no tolerance and no steps: it says when the push is fine enough",
+                "leave them out",
+            )
 
 
 @dataclass(frozen=True)
@@ -75,7 +89,8 @@ class Egos:
     Attributes:
         ids: (m, k) rows of the graph; where a node reaches fewer than k, its own row again.
         mask: (m, k), true for members that are reached.
-        uncertified: (m,), true where what the push left unsettled could still exchange members.
+        uncertified: (m,), true where what the push left unsettled could still exchange members;
+            with precision "close", where the estimate of it says that it well may.
     """
 
     ids: Tensor
@@ -91,6 +106,7 @@ def top_k_pagerank(
     tolerance: float | None = None,
     rank_by: str = "importance",
     steps: int | None = None,
+    precision: str = "exact",
     *,
     node_id: Tensor | None = None,
     nodes: Tensor | None = None,
@@ -101,7 +117,7 @@ def top_k_pagerank(
     row number), so that reordering a graph does not change its egos. The graph is undirected:
     `edge_index` holds both directions of each edge. The other arguments are those of `PageRank`.
     """
-    how = PageRank(k, alpha, tolerance, rank_by, steps)
+    how = PageRank(k, alpha, tolerance, rank_by, steps, precision)
     egos = find_egos(Structure.of(edge_index, num_nodes, node_id), how, nodes=nodes)
     device = edge_index.device
     return egos.ids.to(device), egos.mask.to(device)
@@ -109,7 +125,7 @@ def top_k_pagerank(
 
 def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = None) -> Egos:
     """The egos of `nodes` (rows; default: all) with what is known of their certainty."""
-    sources = structure.number_of[_rows(nodes, structure.num_nodes)]
+    sources = structure.number_of[checked_rows(nodes, structure.num_nodes)]
     m = len(sources)
     ids = np.empty((m, how.k), np.int64)
     mask = np.zeros((m, how.k), np.bool_)
@@ -146,9 +162,11 @@ def _search(
         structure.component,
         structure.component_size,
         structure.degrees,
+        int(structure.degrees.max()),
         sources[start:stop],
         float(how.alpha),
         0.0 if how.tolerance is None else float(how.tolerance),
+        how.precision == "close",
         how.rank_by == "visits",
         search.BUDGET,
         ids[start:stop],
@@ -157,7 +175,8 @@ def _search(
     )
 
 
-def _rows(nodes: Tensor | None, num_nodes: int) -> Ints:
+def checked_rows(nodes: Tensor | None, num_nodes: int) -> Ints:
+    """The rows whose egos are asked for."""
     if nodes is None:
         return np.arange(num_nodes)
     if nodes.dim() != 1 or nodes.dtype != torch.int64:

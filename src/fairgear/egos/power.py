@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 
 from fairgear.compiled import in_chunks
-from fairgear.egos.kernel import Floats, Ints
 from fairgear.egos.ranking import first_places
 from fairgear.egos.search import Flags
 from fairgear.egos.structure import Structure, adjacency_matrix
+from fairgear.egos.table import Floats, Ints
 
 # Numbers in a block of walks: 4 MB, which caches hold.
 BLOCK = 500_000

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fairgear.compiled import compiled
-from fairgear.egos.kernel import DEGREE, RESIDUAL, SETTLED, Floats, Ints, Keys, find
+from fairgear.egos.table import EMPTY, Floats, Ints, Keys, Table, find
+
+# Scores closer than this share of the last place's score are a tie.
+TIE = 1e-7
 
 
 @compiled
@@ -14,38 +17,45 @@ def scores(
     alpha: float,
     visits: bool,
     twins: Keys,
-    keys: Keys,
-    table: Floats,
+    table: Table,
+    settled: Floats,
     touched: Keys,
-) -> tuple[Floats, Floats, float, float, float]:
-    """Estimates and degrees of the touched nodes, greatest and least r/d, and the sum of |r|.
+) -> tuple[Keys, Floats, Floats, float, float, float]:
+    """The touched nodes, their estimates and degrees, greatest and least r/d, and the sum of |r|.
 
     An estimate counts the share α of the residual as settled, since pushing would settle it.
     Twins (equal neighbours) have equal exact scores: all take the estimate of the first of them
     that is not the centre, so that only `node_id` tells them apart.
     """
     count = len(touched)
+    nodes = np.empty(count, np.int32)
     estimates = np.empty(count)
     degrees = np.empty(count)
     greatest, least, total = 0.0, 0.0, 0.0
     for place in range(count):
-        slot = find(keys, touched[place])
-        residual, degree = table[slot, RESIDUAL], table[slot, DEGREE]
+        slot = int(touched[place])
+        entry = table[slot]
+        node, residual, degree = entry["key"] - 1, entry["residual"], entry["degree"]
         greatest = max(greatest, residual / degree)
         least = min(least, residual / degree)
         total += abs(residual)
-        first = twins[touched[place], 0]
-        if first == centre:
-            first = twins[touched[place], 1]
-        if first != touched[place]:
-            other = find(keys, first)
+        first = first_twin(twins, node, centre)
+        if first != node:
+            other = find(table, first)
             # Twins are touched together; a class half touched would keep its own estimates.
-            if keys[other] == first:
+            if table[other]["key"] != EMPTY:
                 slot = other
-        value = table[slot, SETTLED] + alpha * table[slot, RESIDUAL]
+        value = settled[slot] + alpha * table[slot]["residual"]
+        nodes[place] = node
         estimates[place] = value if visits else value / degree
         degrees[place] = degree
-    return estimates, degrees, greatest, least, total
+    return nodes, estimates, degrees, greatest, least, total
+
+
+@compiled
+def first_twin(twins: Keys, node: int, centre: int) -> int:
+    """The first of the twins of `node`, itself among them, that is not the centre."""
+    return int(twins[node, 0] if twins[node, 0] != centre else twins[node, 1])
 
 
 @compiled
@@ -83,6 +93,35 @@ def first_places(
         values[at] = value
         best[at] = place
     return best[:held]
+
+
+@compiled
+def leading(
+    centre: int,
+    wanted: int,
+    alpha: float,
+    visits: bool,
+    twins: Keys,
+    table: Table,
+    settled: Floats,
+    touched: Keys,
+) -> Keys:
+    """The nodes that `first_places` finds among `scores`, asking for the twins of few of them.
+
+    Twins get the same from all other nodes at the same time, so that their own estimates, which
+    differ by what linked ones gave each other last, are never apart by a factor of two.
+    """
+    own = np.empty(len(touched))
+    nodes = np.empty(len(touched), np.int32)
+    for place in range(len(touched)):
+        entry = table[touched[place]]
+        value = settled[touched[place]] + alpha * entry["residual"]
+        own[place] = value if visits else value / entry["degree"]
+        nodes[place] = entry["key"] - 1
+    best = first_places(centre, wanted, own, nodes, 0.0, -1.0)
+    bar = 0.5 * own[best[-1]] if len(best) == wanted else 0.0
+    nodes, estimates = scores(centre, alpha, visits, twins, table, settled, touched[own >= bar])[:2]
+    return nodes[first_places(centre, wanted, estimates, nodes, 0.0, -1.0)]
 
 
 @compiled

@@ -6,20 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgear.compiled import compiled
+from fairgear.egos.close import estimate
 from fairgear.egos.flood import flood_scores, level, spill, sweep
-from fairgear.egos.kernel import Floats, Ints, Keys, push, start
-from fairgear.egos.ranking import first_places, margin, scores
+from fairgear.egos.kernel import push
+from fairgear.egos.ranking import TIE, first_places, leading, margin, scores
+from fairgear.egos.table import Ints, Keys, State, begin, clear, make
 
 Flags = NDArray[np.bool_]
 
 COARSE = 1e-4
-# Scores closer than this share of the last place's score are a tie.
-TIE = 1e-7
+# Where an estimate will do, a push starts as coarsely as this.
+ROUGH = 3e-4
+# Where they need only be close, members count as found once no score is off by more than this.
+LOOSE = 0.05
 # A lead below this share of the last place's score may come from rounding alone.
 ROUNDING = 1e-13
 # Edges that one node may follow before its ranking is taken as it is.
 BUDGET = 3_000_000
-ROOM = 1024
+# Slots of a table at first, and the most that are kept for the next node.
+ROOM, LARGE = 2048, 2**16
 # The next threshold aims at this share of what would just do, within these factors of the last.
 AIM, DEEPEST, SHALLOWEST = 0.7, 0.1, 0.5
 # A push that holds one in so many nodes of its component goes on in arrays over all of it, which
@@ -36,19 +41,29 @@ def search(
     twins: Keys,
     component: Keys,
     component_size: Ints,
-    degrees: Floats,
+    degrees: Keys,
+    most: int,
     sources: Ints,
     alpha: float,
     tolerance: float,
+    close: bool,
     visits: bool,
     budget: int,
     ids: Ints,
     mask: Flags,
     uncertified: Flags,
 ) -> None:
-    """Fill rows of `ids`, `mask` and `uncertified` for `sources`; tolerance 0 means: refine."""
+    """Fill rows of `ids`, `mask` and `uncertified` for `sources`.
+
+    Tolerance 0 means: refine, until an estimate (`close`) or a proof says that members are right.
+    `most` is the greatest degree.
+    """
     k = ids.shape[1]
-    most = degrees.max()
+    state = make(ROOM)
+    # Visits grow with the degree, and so does what is left: it has to be bounded, not estimated.
+    estimated = close and not visits
+    coarse = ROUGH if estimated else COARSE
+    enough = LOOSE if close else TIE
     for row in range(len(sources)):
         centre = sources[row]
         ids[row] = centre
@@ -56,16 +71,39 @@ def search(
         size = component_size[centre]
         if k == 1 or size == 1:
             continue
-        threshold = tolerance if tolerance > 0.0 else min(COARSE, 0.5 / degrees[centre])
-        keys, table, touched, count, threshold = _reach(
-            indptr, indices, centre, min(k, size), alpha, threshold, budget
+        threshold = tolerance if tolerance > 0.0 else min(coarse, 0.5 / degrees[centre])
+        state, count, threshold = _reach(
+            indptr,
+            indices,
+            degrees,
+            centre,
+            min(k, size),
+            alpha,
+            threshold,
+            budget,
+            estimated,
+            state,
         )
         if size <= k or tolerance > 0.0 or count < k:
-            estimates = scores(centre, alpha, visits, twins, keys, table, touched[:count])[0]
-            best = touched[first_places(centre, k - 1, estimates, touched, 0.0, -1.0)]
+            best = leading(
+                centre, k - 1, alpha, visits, twins, state[0], state[1], state[2][:count]
+            )
             sure = tolerance > 0.0 or count == size
+        elif estimated:
+            best, sure, state, count = estimate(
+                indptr,
+                indices,
+                degrees,
+                twins,
+                centre,
+                k,
+                alpha,
+                threshold,
+                state,
+                count,
+            )
         else:
-            best, sure = _refine(
+            best, sure, state, count = _refine(
                 indptr,
                 indices,
                 twins,
@@ -78,41 +116,44 @@ def search(
                 alpha,
                 visits,
                 threshold,
+                enough,
                 budget,
-                keys,
-                table,
-                touched,
+                state,
                 count,
             )
         uncertified[row] = not sure
         for place in range(len(best)):
             ids[row, place + 1] = best[place]
             mask[row, place + 1] = True
+        state = clear(state, count, LARGE, ROOM)
 
 
 @compiled
 def _reach(
     indptr: Ints,
     indices: Keys,
+    degrees: Keys,
     centre: int,
     needed: int,
     alpha: float,
     threshold: float,
     budget: int,
-) -> tuple[Keys, Floats, Keys, int, float]:
+    once: bool,
+    state: State,
+) -> tuple[State, int, float]:
     """Push from `centre`; on until `needed` nodes are touched, which are known to be in reach.
 
     From a hub, whose own threshold is high, a push at the tolerance given may not even start.
     """
-    keys, table, touched = start(centre, indptr[centre + 1] - indptr[centre], ROOM)
+    begin(state, centre, degrees[centre])
     count = 1
     while True:
-        keys, table, touched, count, _ = push(
-            indptr, indices, alpha, 1.0, threshold, budget, keys, table, touched, count
+        state, count, _ = push(
+            indptr, indices, degrees, alpha, 1.0, threshold, budget, once, state, count
         )
         # At the end of a very long path the numbers end before the nodes do.
         if count >= needed or threshold < 1e-300:
-            return keys, table, touched, count, threshold
+            return state, count, threshold
         threshold *= 0.25
 
 
@@ -123,19 +164,18 @@ def _refine(
     twins: Keys,
     component: Keys,
     size: int,
-    degrees: Floats,
-    most: float,
+    degrees: Keys,
+    most: int,
     centre: int,
     k: int,
     alpha: float,
     visits: bool,
     threshold: float,
+    enough: float,
     budget: int,
-    keys: Keys,
-    table: Floats,
-    touched: Keys,
+    state: State,
     count: int,
-) -> tuple[Keys, bool]:
+) -> tuple[Keys, bool, State, int]:
     """The members other than the centre, and whether they are certain.
 
     Where they are not, what is closer to the last place than TIE counts as equal to it; a push
@@ -143,19 +183,23 @@ def _refine(
     """
     root = (1.0 - alpha) / (1.0 + np.sqrt(1.0 - (1.0 - alpha) ** 2))
     relaxation = 1.0 + root * root
-    residual = settled = degrees
+    residual = settled = np.empty(0)
+    members = np.empty(0, np.int32)
     spilt = False
+    reached = count
     followed = 0
     while True:
         if spilt:
+            nodes = members
             estimates, weights, greatest, least, total = flood_scores(
-                centre, alpha, visits, twins, residual, settled, degrees, touched
+                centre, alpha, visits, twins, residual, settled, degrees, members
             )
         else:
-            estimates, weights, greatest, least, total = scores(
-                centre, alpha, visits, twins, keys, table, touched[:count]
+            nodes, estimates, weights, greatest, least, total = scores(
+                centre, alpha, visits, twins, state[0], state[1], state[2][:count]
             )
-        best = first_places(centre, k, estimates, touched, 0.0, -1.0)
+            reached = count
+        best = first_places(centre, k, estimates, nodes, 0.0, -1.0)
         following, best = best[k - 1 :], best[: k - 1]
         above, below = (1.0 - alpha) * greatest, -(1.0 - alpha) * least
         lead, seeming = margin(
@@ -164,31 +208,32 @@ def _refine(
             following,
             visits,
             twins,
-            touched,
+            nodes,
             estimates,
             weights,
             above,
             below,
             total,
-            most if count < size else -1.0,
+            float(most) if reached < size else -1.0,
         )
         last = estimates[best[-1]]
         if lead > ROUNDING * last:
-            return touched[best], True
+            return nodes[best], True, state, count
         width = min((above + below) * most, total) if visits else above + below
-        if width <= TIE * last or followed >= budget:
+        if width <= enough * last or followed >= budget:
             tied = min(width, TIE * last)
-            return touched[first_places(centre, k - 1, estimates, touched, last, tied)], False
+            best = first_places(centre, k - 1, estimates, nodes, last, tied)
+            return nodes[best], False, state, count
         # The lead that shows says how fine the next push has to be.
         aim = threshold * AIM * seeming / (seeming - lead)
         threshold = min(max(aim, threshold * DEEPEST), threshold * SHALLOWEST)
         if not spilt and len(degrees) <= SPILL_NODES and count * SPILL > size:
             spilt = True
-            residual, settled = spill(keys, table, touched[:count], len(degrees))
-            touched = np.flatnonzero(component == component[centre]).astype(np.int32)
-            count = size
+            residual, settled = spill(state[0], state[1], state[2][:count], len(degrees))
+            members = np.flatnonzero(component == component[centre]).astype(np.int32)
+            reached = size
         if spilt:
-            level(residual, settled, degrees, touched)
+            level(residual, settled, degrees, members)
             followed += sweep(
                 indptr,
                 indices,
@@ -199,19 +244,19 @@ def _refine(
                 residual,
                 settled,
                 degrees,
-                touched,
+                members,
             )
         else:
-            keys, table, touched, count, more = push(
+            state, count, more = push(
                 indptr,
                 indices,
+                degrees,
                 alpha,
                 relaxation,
                 threshold,
                 budget - followed,
-                keys,
-                table,
-                touched,
+                False,
+                state,
                 count,
             )
             followed += more

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from fairgear.errors import FileError
 from fairgear.files import replacing
+from fairgear.npy_stream import raw_bytes
 
 KIND = "fairgear ego index 1"
 TYPES = {"ids": torch.int32, "mask": torch.bool, "adjacency": torch.int64}
@@ -49,7 +50,7 @@ def _checksum(tensors: Mapping[str, Tensor], said: Mapping[str, str]) -> str:
     digest = hashlib.sha256(repr(sorted(said.items())).encode())
     for name in sorted(tensors):
         digest.update(f"{name}:{tuple(tensors[name].shape)};".encode())
-        digest.update(tensors[name].numpy().tobytes())
+        digest.update(raw_bytes(tensors[name].numpy()))
     return digest.hexdigest()
 
 

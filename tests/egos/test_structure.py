@@ -1,0 +1,89 @@
+"""Neighbour lists: the same from an edge list and from sorted rows, whatever the order of ids."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csgraph
+
+from fairgear.egos import PageRank, Structure, find_egos
+from fairgear.egos.structure import adjacency_matrix
+from fairgear.errors import GraphError
+from tests.egos.plain import disconnected_edges, path, random_edges
+
+
+def same(a: Structure, b: Structure) -> bool:
+    return all(np.array_equal(getattr(a, f.name), getattr(b, f.name)) for f in fields(Structure))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 40), density=st.floats(0.0, 3.0))
+def test_rows_give_what_edges_give(seed: int, n: int, density: float) -> None:
+    rng = np.random.default_rng(seed)
+    edges = random_edges(n, int(density * n), seed)
+    node_id = torch.from_numpy(rng.permutation(10 * n)[:n])
+    plain = Structure.of(edges, n)
+    shuffled = edges[:, torch.from_numpy(rng.permutation(edges.shape[1]))]
+    assert same(Structure.of(shuffled, n), plain)
+    assert same(Structure.of_csr(plain.indptr, plain.indices), plain)
+    assert same(Structure.of_csr(plain.indptr, plain.indices, torch.arange(n) * 3), plain)
+    renumbered = Structure.of(edges, n, node_id)
+    assert same(Structure.of_csr(plain.indptr, plain.indices, node_id), renumbered)
+    for row in range(n):
+        first, last = renumbered.indptr[renumbered.number_of[row] :][:2]
+        neighbours = renumbered.row_of[renumbered.indices[first:last]]
+        assert set(neighbours.tolist()) == set(edges[1][edges[0] == row].tolist())
+        assert (np.diff(renumbered.indices[first:last]) > 0).all()
+
+
+def test_components_are_those_of_scipy() -> None:
+    n = 400
+    structure = Structure.of(disconnected_edges(n, 1), n)
+    matrix = adjacency_matrix(structure.indptr, structure.indices)
+    count, label = csgraph.connected_components(matrix, directed=False)
+    assert count > 10
+    assert np.array_equal(structure.component, label)
+    assert np.array_equal(structure.component_size, np.bincount(label)[label])
+
+
+def test_rows_may_be_a_read_only_file(tmp_path: Path) -> None:
+    n = 300
+    plain = Structure.of(random_edges(n, 900, 0), n)
+    maps = []
+    for name, values in (("indptr", plain.indptr), ("indices", plain.indices)):
+        np.save(tmp_path / f"{name}.npy", values)
+        maps.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
+    mapped = Structure.of_csr(*maps)
+    assert np.shares_memory(mapped.indices, maps[1])
+    for precision in ("exact", "close"):
+        how = PageRank(precision=precision)
+        assert torch.equal(find_egos(mapped, how).ids, find_egos(plain, how).ids)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"indices": [1, 0, 2, 1, 3]},
+        {"indices": [1, 2, 0, 1, 3, 2]},
+        {"indices": [1, 0, 2, 1, 3, 1]},
+        {"indices": [1, 0, 2, 1, 4, 2]},
+        {"indices": [0, 0, 2, 1, 3, 2]},
+        {"indptr": [0, 2, 1, 5, 6]},
+        {"indptr": [1, 1, 3, 5, 6]},
+    ],
+    ids=["too few", "unsorted", "one direction", "out of range", "loop", "falling", "begins late"],
+)
+def test_rows_that_would_give_wrong_egos_are_refused(change: dict[str, list[int]]) -> None:
+    plain = Structure.of(path(4), 4)
+    indptr = np.array(change.get("indptr", plain.indptr), np.int64)
+    indices = np.array(change.get("indices", plain.indices), np.int32)
+    with pytest.raises(GraphError, match="indptr and indices"):
+        Structure.of_csr(indptr, indices)
+    with pytest.raises(GraphError, match="int32"):
+        Structure.of_csr(plain.indptr, plain.indices.astype(np.int64))
