@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from fairgear.cli.flags import given
 from fairgear.cli.output import Json, print_json
@@ -63,41 +64,50 @@ def embed(
     out: Path,
     graph_seed: int = 0,
     device: str = "auto",
+    scores: Annotated[bool, Parameter(negative=())] = False,
     json: Json = False,
     data: DataFlags = NO_DATA,
 ) -> None:
     """Write one row a person: node_id, node_name where ids are text, and the representation.
+
+    Rows are written as they are made: memory does not grow with the file.
 
     Parameters
     ----------
     model
         A saved model, such as RUN/model.
     dataset
-        A name from `fairgear datasets list`, or a file of your own as for `fairgear run`; it
-        needs no --label. Its columns are read as those were that the model was trained on.
+        A name from `fairgear datasets list`, or a file of your own or a stored graph as for
+        `fairgear run`; it needs no --label. Its columns are read as those were that the model was
+        trained on.
     out
         A file ending in .parquet (node_id, z0, z1, …) or .npy (the matrix alone).
     graph_seed
         Which synthetic graph.
     device
         auto, cpu or cuda.
+    scores
+        With .parquet, put the probability of label 1 beside it, in a column called score.
     json
         Print one JSON object instead of a sentence.
     """
-    import numpy as np
-    import pandas as pd
-
-    from fairgear.auditing import who
     from fairgear.datasets import load_graph
     from fairgear.errors import ParameterError
     from fairgear.experiments.data_config import DataConfig
     from fairgear.experiments.own_data import checked_data, is_path, read_own
-    from fairgear.files import replacing
+    from fairgear.experiments.representations import write_matrix, write_table
     from fairgear.methods import load_model
 
     if out.suffix not in (".parquet", ".npy"):
         raise ParameterError(
             "--out", got=str(out), allowed=".parquet or .npy", next_step="change the ending"
+        )
+    if scores and out.suffix == ".npy":
+        raise ParameterError(
+            "--scores",
+            got=f"with {out}, which has the representations alone",
+            allowed="with a file ending in .parquet",
+            next_step="leave it out, or change the ending of --out",
         )
     own = checked_data(
         dataset, DataConfig.from_dict(given(data)), graph_seed=graph_seed, labelled=False
@@ -106,15 +116,12 @@ def embed(
         graph = read_own(dataset, own, model)
     else:
         graph = load_graph(dataset, graph_seed=graph_seed)
-    z = load_model(model, device=device).embed(graph)
-    with replacing(out) as temporary:
-        if out.suffix == ".npy":
-            with temporary.open("wb") as file:
-                np.save(file, z)
-        else:
-            frame = pd.DataFrame(z, columns=[f"z{i}" for i in range(z.shape[1])])
-            pd.concat([who(graph), frame], axis=1).to_parquet(temporary, index=False)
-    if json:
-        print_json({"out": str(out), "rows": z.shape[0], "columns": z.shape[1]})
+    fitted = load_model(model, device=device)
+    if out.suffix == ".npy":
+        rows, width = write_matrix(fitted, graph, out)
     else:
-        print(f"Wrote {len(z):,} × {z.shape[1]} to {out}")  # noqa: T201
+        rows, width = write_table(fitted, graph, out, scores=scores)
+    if json:
+        print_json({"out": str(out), "rows": rows, "columns": width})
+    else:
+        print(f"Wrote {rows:,} × {width} to {out}")  # noqa: T201

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgear.errors import FileError, ParameterError
 from fairgear.experiments.data_config import DataConfig, content_hash
+from fairgear.stored_folder import is_stored, read_facts
 
 if TYPE_CHECKING:
     from fairgear.graph import SensitiveGraph
+    from fairgear.graph.convert.encoding import Encoding
 
 # Beside the model of a run on own data.
 ENCODING = "encoding.json"
 
 
 def is_path(dataset: str) -> bool:
-    """Whether it is a file: by its ending, a separator, or because it is there.
+    """Whether it is a file or a stored graph: by its ending, a separator, or because it is there.
 
     A dataset's name goes before a file of that name without an ending.
     """
     path = Path(dataset)
     if path.suffix or len(path.parts) > 1:
         return True
-    if not path.is_file():
+    if not (path.is_file() or is_stored(path)):
         return False
     from fairgear.datasets import DATASETS
 
@@ -51,6 +53,8 @@ def checked_data(
                 next_step="leave it out, or name your file",
             )
         return data
+    if is_stored(dataset):
+        return _checked_stored(dataset, data, graph_seed)
     for option, needed in (("sensitive", True), ("label", labelled)):
         if needed and not getattr(data, option):
             raise ParameterError(
@@ -59,6 +63,24 @@ def checked_data(
                 allowed="a column of the file",
                 next_step=f"name the column: --{option} COLUMN",
             )
+    return _settled(dataset, data, graph_seed, content_hash(dataset, *filter(None, [data.edges])))
+
+
+def _checked_stored(dataset: str, data: DataConfig, graph_seed: int) -> DataConfig:
+    """A stored graph says itself what its columns mean."""
+    given = [option for option in data.given() if option != "sha256"]
+    if given:
+        raise ParameterError(
+            f"--{given[0].replace('_', '-')}",
+            got=f"the stored graph {dataset}, which was built with settings of its own",
+            allowed="with a file, such as people.csv, and with fairgear store",
+            next_step="leave it out, or build the graph again",
+        )
+    return _settled(dataset, data, graph_seed, str(read_facts(Path(dataset))["fingerprint"]))
+
+
+def _settled(dataset: str, data: DataConfig, graph_seed: int, found: str) -> DataConfig:
+    """The settings with the hash of the content, which no earlier one may contradict."""
     if graph_seed:
         raise ParameterError(
             "--graph-seed",
@@ -66,7 +88,6 @@ def checked_data(
             allowed="with a dataset that is sampled, such as synthetic",
             next_step="leave it out",
         )
-    found = content_hash(dataset, *filter(None, [data.edges]))
     if data.sha256 not in ("", found):
         raise FileError(
             f"data of {dataset}",
@@ -86,12 +107,36 @@ def read_own(dataset: str, data: DataConfig, model: Path | None = None) -> Sensi
         model: the folder of a model; where it was trained on own data, the file is read as these
             were.
     """
-    from fairgear.graph.convert.encoding import Encoding
     from fairgear.graph.reading import read_graph
 
-    path = None if model is None else model / ENCODING
-    encoding = None if path is None or not path.exists() else Encoding.read(path)
+    encoding = encoding_of(model)
+    if is_stored(dataset):
+        return _opened(Path(dataset), encoding)
     return read_graph(dataset, data.columns(), data.edges or None, encoding=encoding)
+
+
+def encoding_of(model: Path | None) -> Encoding | None:
+    """How the table of a model's training became features; None where it was no table."""
+    from fairgear.graph.convert.encoding import Encoding
+
+    path = None if model is None else model / ENCODING
+    return None if path is None or not path.exists() else Encoding.read(path)
+
+
+def _opened(folder: Path, encoding: Encoding | None) -> SensitiveGraph:
+    """A stored graph, whose features must be coded as those were that a model was trained on."""
+    from fairgear.graph import open_stored
+
+    graph = open_stored(folder)
+    own = graph.get("encoding")
+    if encoding is not None and (own is None or asdict(own) != asdict(encoding)):
+        raise FileError(
+            f"stored graph {folder}",
+            got="features that were coded or scaled otherwise than those of the training",
+            allowed="features coded as the model's",
+            next_step="build it again with fairgear store --model and the folder of the model",
+        )
+    return graph
 
 
 def save_encoding(graph: SensitiveGraph, model: Path) -> None:

@@ -8,6 +8,7 @@ from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph, split
 from fairgear.graph.sensitive_graph import MASKS
 from fairgear.progress import log
+from fairgear.stored_folder import is_stored, read_facts
 
 # The value of the setting `split` that keeps the masks of the file.
 GIVEN = "given"
@@ -16,6 +17,8 @@ _PARTS = ("training", "validation", "test")
 
 def usual_split(dataset: str, otherwise: str) -> str:
     """The split of a file where nobody names one: its own masks, if it has all three."""
+    if is_stored(dataset):
+        return GIVEN if read_facts(Path(dataset))["masks"] else otherwise
     if Path(dataset).suffix.lower() != ".pt":
         return otherwise
     from fairgear.graph.reading.pyg_file import has_masks

@@ -2,36 +2,88 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from fairgear.auditing import Evaluation, who
+from fairgear.experiments.representations import scores_of
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import Method
+from fairgear.parquet_stream import parquet_stream
+
+# Rows of a row group, at least.
+GROUP = 2**16
+_NAMES = {"y": "label_names", "sens": "sens_names", "label": "label_names"}
 
 
-def predictions(model: Method, graph: SensitiveGraph, evaluation: Evaluation) -> pd.DataFrame:
+def write_predictions(
+    path: Path, model: Method, graph: SensitiveGraph, evaluation: Evaluation
+) -> None:
     """Everyone's score and label; what was measured of the evaluated people beside it.
 
-    For one's own data `y_name`, `sens_name` and `label_name` say what 0 and 1 stand for.
+    For one's own data `y_name`, `sens_name` and `label_name` say what 0 and 1 stand for. Rows are
+    written as the scores come.
     """
-    scores = model.predict_proba(graph)[:, 1]
-    masks = (graph.train_mask, graph.val_mask, graph.test_mask)
-    part = np.select([mask.numpy() for mask in masks], ["train", "val", "test"], default="")
-    everyone = who(graph).assign(
-        y=graph.y.numpy(),
-        sens=graph.sens.numpy(),
-        split=part,
+    measured = _measured(evaluation, len(graph.x))
+    people, done = who(graph), 0
+    found = scores_of(model, graph)
+    first = next(found)
+    table = _rows(model, graph, people, first, 0).merge(measured, on="node_id", how="left")
+    with parquet_stream(path, group=GROUP, schema=_schema(table)) as stream:
+        stream.write(table)
+        done = len(first)
+        for scores in found:
+            rows = _rows(model, graph, people, scores, done)
+            stream.write(rows.merge(measured, on="node_id", how="left"))
+            done += len(scores)
+
+
+def _rows(
+    model: Method,
+    graph: SensitiveGraph,
+    people: pd.DataFrame,
+    scores: NDArray[np.float64],
+    begin: int,
+) -> pd.DataFrame:
+    """The people from row `begin` on."""
+    part = slice(begin, begin + len(scores))
+    masks = [graph[key][part].numpy() for key in ("train_mask", "val_mask", "test_mask")]
+    assert model.threshold_ is not None
+    frame = people[part].assign(
+        y=graph.y[part].numpy(),
+        sens=graph.sens[part].numpy(),
+        split=np.select(masks, ["train", "val", "test"], default=""),
         score=scores,
-        label=model.predict(graph),
+        label=(scores > model.threshold_).astype(np.int64),
     )
-    for column, names in (("y", "label_names"), ("sens", "sens_names"), ("label", "label_names")):
+    for column, names in _NAMES.items():
         if names in graph:
-            place = everyone.columns.get_loc(column)
+            place = frame.columns.get_loc(column)
             assert isinstance(place, int)
             known = dict(enumerate(graph[names]))
-            everyone.insert(place + 1, f"{column}_name", everyone[column].map(known))
+            frame.insert(place + 1, f"{column}_name", frame[column].map(known).astype(object))
+    return frame
+
+
+def _measured(evaluation: Evaluation, everyone: int) -> pd.DataFrame:
+    """What was measured of people, beside their ids."""
     measured = evaluation.people.drop(
         columns=["node_name", "y", "sens", "score", "label"], errors="ignore"
     )
-    return everyone.merge(measured, on="node_id", how="left")
+    if len(measured) == everyone:
+        return measured
+    # Others have gaps there, which whole numbers and truth values cannot show.
+    return measured.astype({key: np.float64 for key in measured.columns if key != "node_id"})
+
+
+def _schema(table: pd.DataFrame) -> pa.Schema:
+    """That of the first rows; they may have no label, which later ones have."""
+    schema = pa.Schema.from_pandas(table, preserve_index=False)
+    for place, name in enumerate(schema.names):
+        if name in {f"{column}_name" for column in _NAMES}:
+            schema = schema.set(place, pa.field(name, pa.large_string()))
+    return schema

@@ -16,6 +16,7 @@ from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.similarity import SimilarityRule, similarity_edges
 from fairgear.graph.similarity_graph import SimilarityMechanism, similarity_graph
 from fairgear.graph.splits import SPLITS, split
+from fairgear.graph.stored import build_stored, open_stored, write_stored
 
 __all__ = [
     "SPLITS",
@@ -24,6 +25,7 @@ __all__ = [
     "SimilarityMechanism",
     "SimilarityRule",
     "TableColumns",
+    "build_stored",
     "closed_neighborhood_mean",
     "communities",
     "degrees",
@@ -31,10 +33,12 @@ __all__ = [
     "from_pyg",
     "from_scipy",
     "from_tables",
+    "open_stored",
     "read_graph",
     "rows_of",
     "similarity_edges",
     "similarity_graph",
     "split",
     "undirected_edges",
+    "write_stored",
 ]

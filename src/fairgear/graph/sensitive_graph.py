@@ -6,17 +6,23 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
 from fairgear.errors import GraphError
 from fairgear.graph import validation
 from fairgear.graph.edges import sort_edges
+from fairgear.npy_stream import raw_bytes
+
+if TYPE_CHECKING:
+    from fairgear.graph.stored.arrays import StoredArrays
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 # PyG's storage holds no None: these read as None where they are missing.
-OPTIONAL = ("sens_column", "latent", "raw", "mechanism")
+OPTIONAL = ("sens_column", "latent", "raw", "mechanism", "stored")
 NODE_FIELDS = ("x", "y", "sens", "node_id", "latent", "raw", *MASKS)
 
 
@@ -39,6 +45,8 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             it stays the factual one in every counterfactual world.
         mechanism: the structural equations that made the graph, where they are known;
             `fairgear.causal.for_graph` turns it into a causal model.
+        stored: the files that some tensors are maps of; what it holds was checked when these were
+            written, and is not checked or hashed again.
     """
 
     if TYPE_CHECKING:
@@ -57,6 +65,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         latent: Tensor | None
         raw: Tensor | None
         mechanism: Any
+        stored: StoredArrays | None
 
     def __init__(
         self,
@@ -76,6 +85,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         latent: Tensor | None = None,
         raw: Tensor | None = None,
         mechanism: Any = None,
+        stored: StoredArrays | None = None,
         **extra: Any,
     ) -> None:
         if x is None and edge_index is None and sens is None:
@@ -92,10 +102,19 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
                 allowed="x, edge_index and sens",
                 next_step="pass all three",
             )
-        validation.check_features(x)
+        # What is known to be well is not read again: it may be larger than memory.
+        x_known, edges_known = (
+            stored is not None and stored.holds(key, value)
+            for key, value in (("x", x), ("edge_index", edge_index))
+        )
+        if not x_known:
+            validation.check_features(x)
         n, device = x.shape[0], x.device
-        validation.check_edges(edge_index, n)
-        validation.check_sensitive(sens, sens_kind, x, sens_column)
+        if not edges_known:
+            validation.check_edges(edge_index, n)
+            edge_index = sort_edges(edge_index, n)
+        if not (x_known and stored is not None and stored.holds("sens", sens)):
+            validation.check_sensitive(sens, sens_kind, x, sens_column)
         y = torch.full((n,), -1, device=device) if y is None else y
         validation.check_labels(y, n)
         node_id = torch.arange(n, device=device) if node_id is None else node_id
@@ -109,7 +128,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         names = [f"x{i}" for i in range(x.shape[1])] if feature_names is None else feature_names
         validation.check_feature_names(names, x.shape[1])
         validation.check_extra(extra)
-        super().__init__(x=x, edge_index=sort_edges(edge_index, n), y=y, **extra)
+        super().__init__(x=x, edge_index=edge_index, y=y, **extra)
         self.sens = sens
         self.sens_column = sens_column
         self.sens_kind = sens_kind
@@ -121,6 +140,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         self.latent = latent
         self.raw = raw
         self.mechanism = mechanism
+        self.stored = stored
 
     def __getattr__(self, key: str) -> Any:
         if key in OPTIONAL and "_store" in self.__dict__ and key not in self._store:
@@ -131,6 +151,12 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
     def num_undirected_edges(self) -> int:
         """Edges counted once."""
         return int(self.edge_index.shape[1]) // 2
+
+    @property
+    def csr(self) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+        """Where the neighbours of each row begin, and the neighbours; None where not stored."""
+        stored = self.stored
+        return stored.csr if stored and stored.holds("edge_index", self.edge_index) else None
 
     def replace(self, **changes: Any) -> SensitiveGraph:
         """A new, validated graph with some fields changed; this one stays as it is."""
@@ -157,9 +183,10 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         """SHA-256 of the content of `fields` (default: all that a model could see)."""
         digest = hashlib.sha256()
         for key in fields or ("x", "edge_index", "y", "sens", "node_id", *MASKS):
-            value = self[key].detach().cpu().contiguous()
-            digest.update(f"{key}:{value.dtype}:{tuple(value.shape)};".encode())
-            digest.update(value.numpy().tobytes())
+            value = self[key]
+            content = self.stored.digest(key, value) if self.stored else None
+            content = _digest(value) if content is None else content
+            digest.update(f"{key}:{value.dtype}:{tuple(value.shape)}:{content};".encode())
         return digest.hexdigest()
 
     @staticmethod
@@ -172,4 +199,10 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             "name",
             "feature_names",
             "mechanism",
+            "stored",
         )
+
+
+def _digest(value: Tensor) -> str:
+    """SHA-256 of the bytes of a tensor, read where they are."""
+    return hashlib.sha256(raw_bytes(value.detach().cpu().numpy())).hexdigest()
