@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from fairgear.errors import FileError
-from fairgear.files import TEMPORARY, remove_leftovers, replacing, write_json, write_text
+from fairgear.files import (
+    TEMPORARY,
+    remove_leftovers,
+    replacing,
+    write_json,
+    write_text,
+    writes,
+    written_elsewhere,
+)
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -53,3 +61,22 @@ def test_leftovers_of_a_killed_process_go_and_nothing_else(tmp_path: Path) -> No
     (tmp_path / "model" / f".weights.x1y2.safetensors{TEMPORARY}").write_text("half")
     remove_leftovers(tmp_path)
     assert [entry.name for entry in keep.parent.iterdir()] == ["weights.safetensors"]
+
+
+def test_where_another_process_writes_nothing_changes(tmp_path: Path) -> None:
+    path, left = tmp_path / "file.txt", tmp_path / f".file.x1y2.txt{TEMPORARY}"
+    write_text(path, "old")
+    left.write_text("half")
+    with written_elsewhere():
+        assert not writes()
+        with replacing(path) as temporary:
+            temporary.write_text("mine")
+            assert temporary.parent != tmp_path
+        write_text(tmp_path / "new" / "other.txt", "mine")
+        remove_leftovers(tmp_path)
+        with replacing(tmp_path / "own.txt", by_all=True) as temporary:
+            temporary.write_text("mine")
+    assert writes()
+    assert not temporary.exists()
+    assert {entry.name for entry in tmp_path.iterdir()} == {path.name, left.name, "own.txt"}
+    assert path.read_text() == "old"

@@ -40,5 +40,9 @@ class NotFittedError(FairgearError, AttributeError):
     """A method asked for results before `fit`."""
 
 
+class LostRankError(FairgearError, RuntimeError):
+    """Another process of the same job has ended; nobody's input is wrong, so exit status 1."""
+
+
 class UndefinedMetricWarning(UserWarning):
     """A measure has no value on this input (a group without positives, say); it is NaN."""

@@ -15,12 +15,39 @@ from fairgear.errors import FileError
 
 # What a killed process leaves behind is known by this ending, and may be removed.
 TEMPORARY = ".fairgear-tmp"
+_state = {"writes": True}
+
+
+def writes() -> bool:
+    """Whether what this process writes is kept; of the processes of a job, one does it for all."""
+    return _state["writes"]
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` to write to; it takes the place of `path` on success."""
+def written_elsewhere() -> Iterator[None]:
+    """Inside, nothing is written or removed: another process of the same job does the same."""
+    before = writes()
+    _state["writes"] = False
+    try:
+        yield
+    finally:
+        _state["writes"] = before
+
+
+@contextmanager
+def replacing(path: Path, *, by_all: bool = False) -> Iterator[Path]:
+    """A temporary path beside `path` to write to; it takes the place of `path` on success.
+
+    Args:
+        path: the file to write.
+        by_all: every process of a job writes it for itself, as what it will read again: disks may
+            differ from machine to machine.
+    """
     path = Path(path)
+    if not (writes() or by_all):
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder, path.name)
+        return
     if not path.name or path.is_dir():
         raise _unwritable(path, "a folder" if path.name else "no file name")
     try:
@@ -66,6 +93,8 @@ def json_ready(value: Any) -> Any:
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what a killed process was writing, in `folder` and below it."""
+    if not writes():
+        return
     for path in folder.rglob(f"*{TEMPORARY}"):
         path.unlink(missing_ok=True)
 

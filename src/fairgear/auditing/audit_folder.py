@@ -18,6 +18,7 @@ from fairgear.files import (
     replacing,
     write_json,
     write_text,
+    writes,
 )
 from fairgear.report import model_card, write_audit
 
@@ -79,9 +80,10 @@ class AuditFolder:
             "comparison": None if against is None else against.to_dict(),
             "provenance": dict(provenance or {}),
         }
-        self.json.unlink(missing_ok=True)
-        if against is None:
-            self.against.remove()
+        if writes():
+            self.json.unlink(missing_ok=True)
+            if against is None:
+                self.against.remove()
         with replacing(self.people) as temporary:
             audit.people.to_parquet(temporary, index=False)
         write_audit(facts, self.page)

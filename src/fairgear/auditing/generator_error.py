@@ -137,7 +137,8 @@ class _Inside:
 
     def features(self, graph: SensitiveGraph) -> Tensor:
         """Features in raw units, without the sensitive column."""
-        return self._scaler.columns(graph).cpu()
+        self._scaler.check(graph)
+        return self._scaler.columns(graph.x).cpu()
 
 
 def _members(batch: EgoBatch, which: Tensor) -> Iterator[set[int]]:

@@ -13,12 +13,16 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from fairgear.cli.audit import ConditionsMet, audit_app
+from fairgear.cli.bench import bench_app
 from fairgear.cli.compare import compare_app
 from fairgear.cli.datasets import datasets_app
+from fairgear.cli.launch import LOST, StartProcesses, start
 from fairgear.cli.methods import methods_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
-from fairgear.errors import FairgearError
+from fairgear.cli.store import store_app
+from fairgear.errors import FairgearError, LostRankError
+from fairgear.joining import LAUNCHED
 from fairgear.version import installed_version
 
 app = App(
@@ -33,7 +37,17 @@ app = App(
     ),
     help_format="plaintext",
 )
-for command in (run_app, audit_app, compare_app, report_app, embed_app, methods_app, datasets_app):
+for command in (
+    run_app,
+    audit_app,
+    compare_app,
+    report_app,
+    embed_app,
+    store_app,
+    bench_app,
+    methods_app,
+    datasets_app,
+):
     app.command(command)
 
 
@@ -43,29 +57,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Read when torch is loaded. Threads that spin while they wait for each other take the core
     # from whoever shares the machine, and from each other: steps took up to 19 times as long.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # The launcher says for all of its processes what ended them.
+    launched = LAUNCHED in os.environ
     try:
-        app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
+        try:
+            app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
+        except StartProcesses as several:
+            return start(tokens, several.asked)
     except ConditionsMet:
         return 3
     except CycloptsError as error:
         # The parser frames its message over several lines; ours is one.
-        return _refuse(" ".join(str(error).split()) + " Next: see fairgear --help.")
+        return _say(" ".join(str(error).split()) + " Next: see fairgear --help.", 2)
+    except LostRankError as error:
+        return LOST if launched else _say(str(error), 1)
     except FairgearError as error:
-        return _refuse(str(error))
+        return _say(str(error), 2)
     except KeyboardInterrupt:
-        print("fairgear: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
-        return 1
+        return 1 if launched else _say("interrupted; the same command goes on from here", 1)
     except BrokenPipeError:
         # The reader of our output has left, as `head` does; that is no error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception:
         traceback.print_exc()
-        print("fairgear: this is a bug; please report the lines above", file=sys.stderr)  # noqa: T201
-        return 1
+        return _say("this is a bug; please report the lines above", 1)
     return 0
 
 
-def _refuse(message: str) -> int:
+def _say(message: str, status: int) -> int:
     print(f"fairgear: {message}", file=sys.stderr)  # noqa: T201
-    return 2
+    return status

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from fairgear.cli.flags import given, options_of
+from fairgear.cli.launch import ONE_PROCESS, JobFlags, job
 from fairgear.cli.output import (
     Json,
     ends,
@@ -62,6 +63,7 @@ def audit(
     json: Json = False,
     settings: Settings = _USUAL,
     data: DataFlags = NO_DATA,
+    several: JobFlags = ONE_PROCESS,
 ) -> None:
     """Audit a model on the people of a graph, and on the graph as it would have been.
 
@@ -106,33 +108,36 @@ def audit(
     run = settings_of_run(model) or settings_of_run(against or "")
     config = audit_config(merged(on_dataset(run, dataset), _typed(settings, data)))
 
-    from fairgear.auditing import AuditFolder
-    from fairgear.experiments.audit_run import execute_audit
-    from fairgear.experiments.audited import audited_model, encoding_of
-
-    def named(text: str) -> Any:
-        return audited_model(
-            text,
-            threshold=threshold,
-            device=device,
-            graph_format=graph_format,
-            time_limit=time_limit,
-        )
-
     name = _slug(f"{Path(config.dataset).stem}-{model}")
-    folder = AuditFolder(out if out is not None else Path("audits") / name)
-    folder.claim()
-    # What a model prints is not the result.
-    with redirect_stdout(sys.stderr):
-        results = execute_audit(
-            config,
-            named(model),
-            folder,
-            against=None if against is None else named(against),
-            encoding=encoding_of(model, against),
-            note=strangers_note(run, config),
-        )
-    _finish(results, folder, conditions, json=json)
+    with job(several, device):
+        from fairgear.auditing import AuditFolder
+        from fairgear.experiments.audit_run import execute_audit
+        from fairgear.experiments.audited import audited_model, encoding_of
+        from fairgear.ranks import ranks
+
+        def named(text: str) -> Any:
+            return audited_model(
+                text,
+                threshold=threshold,
+                device=device,
+                graph_format=graph_format,
+                time_limit=time_limit,
+            )
+
+        folder = AuditFolder(out if out is not None else Path("audits") / name)
+        ranks().of_first(folder.claim)
+        # What a model prints is not the result.
+        with redirect_stdout(sys.stderr):
+            results = execute_audit(
+                config,
+                named(model),
+                folder,
+                against=None if against is None else named(against),
+                encoding=encoding_of(model, against),
+                note=strangers_note(run, config),
+            )
+        if ranks().first:
+            _finish(results, folder, conditions, json=json)
 
 
 @audit_app.command

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from fairgear.cli.flags import flags_of, given
+from fairgear.cli.launch import ONE_PROCESS, JobFlags, job, processes
 from fairgear.cli.output import Json, print_json, print_metrics
 from fairgear.cli.own_data import NO_DATA, DataFlags
 from fairgear.methods.gear_config import GearConfig
@@ -18,7 +19,8 @@ run_app = App(
     help_epilogue=(
         "Examples: fairgear run   ·   fairgear run synthetic --seed 3 --out runs/three   ·   "
         "fairgear run --preset paper   ·   fairgear run --gear.fairness-weight 2 --json   ·   "
-        "fairgear run people.csv --label approved --sensitive sex --similarity 0.7"
+        "fairgear run people.csv --label approved --sensitive sex --similarity 0.7   ·   "
+        "fairgear run --devices 2"
     ),
     help_format="plaintext",
 )
@@ -42,6 +44,7 @@ def run(
     config: Path | None = None,
     json: Json = False,
     data: DataFlags = NO_DATA,
+    several: JobFlags = ONE_PROCESS,
     assignments: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
     gear: GearFlags = _NO_FLAGS,
 ) -> None:
@@ -82,6 +85,7 @@ def run(
         checked,
         merged,
         read_yaml,
+        with_micro_batches,
         with_usual_split,
     )
 
@@ -108,18 +112,30 @@ def run(
     settings = checked(RunConfig.from_dict(values))
     if "split" not in values:
         settings = with_usual_split(settings)
+    chosen = "micro_batches" in (values.get("gear") or {})
+    settings = with_micro_batches(settings, processes(several), chosen=chosen)
+    name = f"{Path(settings.dataset).stem}-{settings.method}-{settings.seed}"
+    with job(several, settings.device):
+        _run(settings, out if out is not None else Path("runs") / name, json=json)
 
+
+def _run(settings: Any, out: Path, *, json: bool) -> None:
+    """What every process of a job does; where there is but one, all of it."""
     from fairgear.experiments.run import execute
     from fairgear.experiments.run_folder import RunFolder
     from fairgear.progress import log
+    from fairgear.ranks import ranks
     from fairgear.report import write_page
 
-    name = f"{Path(settings.dataset).stem}-{settings.method}-{settings.seed}"
-    folder = RunFolder(out if out is not None else Path("runs") / name)
-    if folder.begun():
-        # Refuse another run's folder before any work is done.
-        folder.claim(settings)
-    results = folder.finished()
+    folder = RunFolder(out)
+
+    def found() -> dict[str, Any] | None:
+        if folder.begun():
+            # Refuse another run's folder before any work is done.
+            folder.claim(settings)
+        return folder.finished()
+
+    results = ranks().of_first(found)
     if results is None:
         results = execute(settings, folder)
         write_page(results, folder.report)

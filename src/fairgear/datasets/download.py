@@ -120,7 +120,7 @@ def _drop(path: Path) -> None:
 
 def _download(file: RemoteFile, cached: Path) -> Path:
     def write(path: Path) -> None:
-        with replacing(path) as temporary:
+        with replacing(path, by_all=True) as temporary:
             _transfer(file, temporary)
 
     if keep(cached, write):

@@ -11,15 +11,16 @@ from fairgear.auditing.any_model import names_of
 from fairgear.causal import SyntheticMechanism
 from fairgear.experiments.last_worlds import LastWorlds
 from fairgear.experiments.own_data import save_encoding
-from fairgear.experiments.predictions import predictions
+from fairgear.experiments.predictions import write_predictions
 from fairgear.experiments.provenance import Stages, provenance
 from fairgear.experiments.run_config import RunConfig
 from fairgear.experiments.run_data import load_data
 from fairgear.experiments.run_folder import RunFolder
-from fairgear.files import json_ready, replacing, write_json
+from fairgear.files import json_ready, write_json
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import METHODS, Gear, Method
 from fairgear.methods.base import check_trainable
+from fairgear.ranks import ranks
 from fairgear.training import History
 
 
@@ -42,7 +43,7 @@ def execute(
     graph = data.graph
     # Before the folder is made: what cannot be trained on must leave nothing behind.
     check_trainable(graph)
-    folder.claim(config)
+    ranks().of_first(lambda: folder.claim(config))
     with stages.stage("training"):
         model = _trained(model, graph, folder)
         save_encoding(graph, folder.model)
@@ -58,8 +59,7 @@ def execute(
         "provenance": provenance(config.seed, graph.fingerprint(), stages),
         "details": details,
     }
-    with replacing(folder.predictions) as temporary:
-        predictions(model, graph, evaluation).to_parquet(temporary, index=False)
+    write_predictions(folder.predictions, model, graph, evaluation)
     write_json(folder.metrics, results)
     folder.clear_checkpoint()
     ready: dict[str, Any] = json_ready(results)
@@ -68,7 +68,7 @@ def execute(
 
 def _trained(model: Method, graph: SensitiveGraph, folder: RunFolder) -> Method:
     """The model, trained now or, where an earlier run got that far, loaded."""
-    if (folder.model / "model.json").exists():
+    if ranks().of_first((folder.model / "model.json").exists):
         return type(model).load(folder.model, device=model.device)
     model.fit(graph, checkpoint=folder.checkpoint)
     model.save(folder.model)

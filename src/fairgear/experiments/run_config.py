@@ -125,6 +125,26 @@ def with_usual_split(config: RunConfig) -> RunConfig:
     return replace(config, split=usual_split(config.dataset, config.split))
 
 
+def with_micro_batches(config: RunConfig, processes: int, *, chosen: bool) -> RunConfig:
+    """The same settings with micro-batches that so many processes can share.
+
+    What decides the results is their number, not that of the processes: it is noted in
+    `config.yaml` like any setting, and `chosen` says that somebody has set it.
+    """
+    if config.method != GEAR or processes == 1:
+        return config
+    if not chosen:
+        return replace(config, gear=replace(config.gear, micro_batches=processes))
+    if config.gear.micro_batches % processes:
+        raise ParameterError(
+            "setting gear.micro_batches",
+            got=f"{config.gear.micro_batches} for {processes} processes",
+            allowed=f"a multiple of {processes}",
+            next_step="change it, or the number of processes to one that divides it",
+        )
+    return config
+
+
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """`base` with `changes` laid over it, level by level."""
     result = dict(base)

@@ -11,7 +11,7 @@ import yaml
 
 from fairgear.errors import FileError
 from fairgear.experiments.run_config import RunConfig, read_yaml
-from fairgear.files import TEMPORARY, remove_leftovers, write_text
+from fairgear.files import TEMPORARY, remove_leftovers, write_text, writes
 from fairgear.metrics.base import METRICS
 
 
@@ -59,7 +59,8 @@ class RunFolder:
 
     def clear_checkpoint(self) -> None:
         """The model is saved; what a resumed training would need is not."""
-        shutil.rmtree(self.checkpoint, ignore_errors=True)
+        if writes():
+            shutil.rmtree(self.checkpoint, ignore_errors=True)
 
     def _entries(self) -> list[Path]:
         try:
