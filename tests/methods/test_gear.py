@@ -375,7 +375,7 @@ def test_validating_in_chunks_changes_nothing(
     graph: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = caught_task(monkeypatch, graph, variant="nc", edge_noise=0.0, neighbor_draws=3)
-    monkeypatch.setattr("fairgear.methods.gear_training.neighbor_perturbed", self_perturbed)
+    monkeypatch.setattr("fairgear.methods.gear_loss.neighbor_perturbed", self_perturbed)
 
     def judged() -> Validation:
         with torch.no_grad():

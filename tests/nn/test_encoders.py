@@ -82,10 +82,10 @@ def test_jumping_knowledge_mixes_every_layer() -> None:
     ego = random_egos()
     encoder = made("jk", layers=3).eval()
     assert isinstance(encoder, JumpingKnowledge)
-    centres = [state[:, 0] for state in encoder.hidden(ego.x, ego.adjacency, ego.mask)[1:]]
-    last = encoder.layers[-1](
-        encoder.hidden(ego.x, ego.adjacency, ego.mask)[-1], ego.adjacency, ego.mask
-    )[:, 0]
+    centres = [state[:, 0] for state in encoder.hidden(ego.x, ego.adjacency)[1:]]
+    last = encoder.layers[-1](encoder.hidden(ego.x, ego.adjacency)[-1], ego.adjacency, ego.mask)[
+        :, 0
+    ]
     expected = encoder.mix(torch.cat([*centres, last], dim=1))
     whole = encoder(ego.x, ego.adjacency, ego.mask)
     assert torch.allclose(whole, expected, atol=1e-5)
@@ -112,7 +112,7 @@ def own_against_shuffled(encoder: Infomax, ego: Ego) -> float:
     encoder.eval()
     with torch.no_grad():
         members = encoder.layers[-1](
-            encoder.hidden(ego.x, ego.adjacency, ego.mask)[-1], ego.adjacency, ego.mask
+            encoder.hidden(ego.x, ego.adjacency)[-1], ego.adjacency, ego.mask
         )
         scores = []
         shuffled = ego.x.clone()

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from fairgear.methods.ego_source import EgoSource
 from fairgear.methods.gear_config import GeneratorConfig
 from fairgear.methods.generators import Ego
 from fairgear.nn import objectives
 from fairgear.nn.graph_vae import Discriminator, GraphVAE
 from fairgear.training import Task
+from fairgear.training.adam import adam, set_learning_rate
+from fairgear.training.micro_batches import accumulated
+from fairgear.training.recorded import Recorded
+
+# Longer gradients are cut to this length.
+GREATEST_GRADIENT = 5.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the discriminator reads: H, whose members count, and the true range."""
+
+    h: Tensor
+    mask: Tensor
+    target: Tensor
 
 
 class VaeTask(Task):
@@ -23,33 +39,86 @@ class VaeTask(Task):
         config: its settings.
         egos: gives the egos of the chosen rows.
         rows: all nodes.
+        micro_batches: parts of a batch, see `training.micro_batches`.
     """
 
     def __init__(
-        self, vae: GraphVAE, config: GeneratorConfig, egos: Callable[[Tensor], Ego], rows: int
+        self,
+        vae: GraphVAE,
+        config: GeneratorConfig,
+        egos: EgoSource,
+        rows: int,
+        micro_batches: int = 1,
     ) -> None:
         self.vae = vae
         self.config = config
         self.egos = egos
         self.rows = rows
-        device = next(vae.parameters()).device
+        self.micro_batches = micro_batches
         latent = vae.posterior.out_features // 2
-        self.discriminator = Discriminator(latent, config.hidden, config.ranges).to(device)
+        self.discriminator = Discriminator(latent, config.hidden, config.ranges).to(egos.device)
+        self.loss = VaeLoss(vae, self.discriminator, config)
         self.modules = {"vae": vae, "discriminator": self.discriminator}
         self.optimizers = {
-            name: torch.optim.Adam(module.parameters(), lr=config.learning_rate)
-            for name, module in self.modules.items()
+            name: adam(module, config.learning_rate) for name, module in self.modules.items()
         }
+        recorded = egos.on_card and micro_batches == 1
+        self._update = Recorded(self._plain_update) if recorded else None
 
     def step(self, number: int) -> dict[str, Tensor]:
         """Both turns on one batch."""
         # A falling rate lets the decoder settle: at a constant one its shift jitters by more
         # than the data leave uncertain.
         for optimizer in self.optimizers.values():
-            for group in optimizer.param_groups:
-                group["lr"] = self.config.learning_rate * (1 - number / self.config.steps)
-        device = next(self.vae.parameters()).device
-        ego = self.egos(torch.randint(self.rows, (self.config.batch_size,), device=device))
+            rate = self.config.learning_rate * (1 - number / self.config.steps)
+            set_learning_rate(optimizer, rate)
+        update = self._plain_update if self._update is None else self._update
+        return update(self.draw())
+
+    def draw(self) -> Tensor:
+        """The people of a step."""
+        return torch.randint(self.rows, (self.config.batch_size,), device=self.egos.device)
+
+    def _plain_update(self, people: Tensor) -> dict[str, Tensor]:
+        kept: list[Reading] = []
+
+        def first_turn(part: Tensor) -> dict[str, Tensor]:
+            terms, reading = self.loss(self.egos(part))
+            kept.append(reading)
+            return objectives.backward(terms)
+
+        def second_turn(part: Tensor) -> dict[str, Tensor]:
+            guess = self.loss.guess(kept.pop(0))
+            return objectives.backward(objectives.weighted({"guess": guess}, {"guess": -1.0}))
+
+        terms = self._turn("vae", first_turn, people)
+        self._turn("discriminator", second_turn, people)
+        return terms
+
+    def _turn(
+        self, name: str, work: Callable[[Tensor], dict[str, Tensor]], people: Tensor
+    ) -> dict[str, Tensor]:
+        for parameter in self.loss.parameters():
+            parameter.grad = None
+        terms = accumulated(self.micro_batches, [self.modules[name]], work, people)
+        torch.nn.utils.clip_grad_norm_(self.modules[name].parameters(), GREATEST_GRADIENT)
+        self.optimizers[name].step()
+        return terms
+
+
+class VaeLoss(nn.Module):
+    """What both turns minimise; holds the two networks, so that others' weights can step in."""
+
+    def __init__(
+        self, vae: GraphVAE, discriminator: Discriminator, config: GeneratorConfig
+    ) -> None:
+        super().__init__()
+        self.vae = vae
+        self.discriminator = discriminator
+        self.config = config
+
+    def forward(self, ego: Ego) -> tuple[objectives.Terms, Reading]:
+        """L_a, and what the discriminator is to read in its own turn."""
         target = objectives.sensitive_range(ego.sens, ego.mask, self.config.ranges)
         latent = self.vae.encode(ego.x, ego.sens, ego.adjacency, ego.mask)
         h = latent.sample()
@@ -75,15 +144,9 @@ class VaeTask(Task):
                 "covariance": self.config.covariance_weight,
             },
         )
-        self._update("vae", terms.total)
-        guess = objectives.log_probability(self.discriminator(h.detach(), ego.mask), target)
-        self._update("discriminator", -guess)
-        return {name: part.detach() for name, part in terms.parts.items()}
+        return terms, Reading(h.detach(), ego.mask, target)
 
-    def _update(self, name: str, loss: Tensor) -> None:
-        optimizer = self.optimizers[name]
-        for other in chain(self.modules["vae"].parameters(), self.discriminator.parameters()):
-            other.grad = None
-        loss.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
-        torch.nn.utils.clip_grad_norm_(self.modules[name].parameters(), 5.0)
-        optimizer.step()
+    def guess(self, reading: Reading) -> Tensor:
+        """L_d of an H that stays as it is."""
+        logits = self.discriminator(reading.h, reading.mask)
+        return objectives.log_probability(logits, reading.target)

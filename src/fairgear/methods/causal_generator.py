@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
@@ -11,7 +9,7 @@ from fairgear.causal import CausalModel, at_random
 from fairgear.egos import EgoIndex
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.methods.generators import Ego
+from fairgear.methods.generators import Ego, viewed
 from fairgear.methods.inputs import FeatureScaler
 from fairgear.progress import bar
 
@@ -74,18 +72,18 @@ class CausalGenerator:
             )
         zero, one = (values[ego.n_id] for values in self._x)
         target = torch.where(sens[..., None] == 1, one, zero)
-        x = (ego.x + dose[:, None, None] * (target - ego.x)) * ego.mask[..., None]
+        x = (ego.x + dose[..., None, None] * (target - ego.x)) * ego.mask[..., None]
         edges = self._edges(ego, ego.n_id, sens, dose) if move_edges else ego.adjacency
-        return replace(ego, x=x, sens=sens, adjacency=edges)
+        return viewed(ego, sens, x, edges)
 
     def _edges(self, ego: Ego, n_id: Tensor, sens: Tensor, dose: Tensor) -> Tensor:
-        result, features = ego.adjacency.clone(), self._x[0]
+        result, features = ego.adjacency, self._x[0]
         stays = sens == ego.sens
-        found = stays[:, :, None] & stays[:, None, :]
+        found = stays[..., :, None] & stays[..., None, :]
         for values, index in self._worlds:
             agrees = values[n_id] == sens
-            here = agrees[:, :, None] & agrees[:, None, :] & ~found
+            here = agrees[..., :, None] & agrees[..., None, :] & ~found
             result = torch.where(here, index.batch(n_id[:, 0], features).adjacency, result)
             found |= here
-        kept = torch.triu(torch.rand_like(result) >= dose[:, None, None], diagonal=1)
-        return torch.where(kept | kept.transpose(1, 2), ego.adjacency, result)
+        kept = torch.triu(torch.rand_like(result) >= dose[..., None, None], diagonal=1)
+        return torch.where(kept | kept.transpose(-1, -2), ego.adjacency, result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -18,23 +18,32 @@ from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.augmentation import VaeTask
 from fairgear.methods.base import METHODS, check_trainable
 from fairgear.methods.causal_generator import CausalGenerator
-from fairgear.methods.fit_files import FitCheckpoints, columns_of, run_key
+from fairgear.methods.ego_source import EgoSource
+from fairgear.methods.fit_files import EGOS, FitCheckpoints, columns_of, run_key
 from fairgear.methods.gear_config import GearConfig, Regime, RegimeTrial
-from fairgear.methods.gear_training import GearNetwork, GearTask
+from fairgear.methods.gear_data import GearData
+from fairgear.methods.gear_network import GearNetwork
+from fairgear.methods.gear_stacks import GearStack, VaeStack, check_stackable
+from fairgear.methods.gear_training import GearTask
 from fairgear.methods.generator_report import GeneratorReport, report_generator
 from fairgear.methods.generators import Ego, FlipOnly, Generator, VaeGenerator
 from fairgear.methods.inputs import FeatureScaler
 from fairgear.methods.network_method import NetworkMethod
 from fairgear.methods.thresholds import most_accurate
 from fairgear.nn import GraphVAE
+from fairgear.progress import bar
+from fairgear.ranks import ranks
 from fairgear.tensor_files import damaged
-from fairgear.training import Checkpoint, History, seeded, train
+from fairgear.training import History, seeded, train
 from fairgear.training.checkpoints import load_module, module_tensors
+from fairgear.training.together import train_together
 
 # Egos a forward pass when scoring: bounds memory whatever the size of the graph.
 _CHUNK = 1024
 # Fewer people than this are looked up anew each time.
 _FEW = 32
+# What the loops call themselves, which is part of their random numbers.
+_GENERATOR, _ENCODER = "training the generator", "training the encoder"
 
 
 class Gear(NetworkMethod):
@@ -85,88 +94,173 @@ class Gear(NetworkMethod):
                 the graph VAE; that of the graph if not given.
         """
         check_trainable(graph)
-        config, device = self.config.effective(), self.torch_device()
-        config.check_together()
-        _check_augmentation(config, causal_model)
-        regimes = config.regimes(int(graph.train_mask.sum()))
-        self.threshold_, self.history_, self.generator_report_ = None, {}, None
-        self.causal_model_ = None
-        self._settings, self.trials_ = self.config, []
-        self._build(graph.x.shape[1], graph.sens_column, config, regimes[0])
-        index = self.ego_index(graph).to(device)
-        # People are drawn in the order of their ids: reordering the rows changes nothing.
-        order = graph.node_id.argsort().to(device)
-        self.scaler_.fit(graph, order)
-        x, sens, y = self.scaler_(graph), graph.sens.to(device), graph.y.to(device)[order]
-
-        def egos(people: Tensor) -> Ego:
-            batch = index.batch(order[people], x)
-            return Ego.of(batch, sens)
-
-        if config.uses_causal_model:
+        _check_augmentation(self.config.effective(), causal_model)
+        data = self._begin(graph, folder=None if checkpoint is None else checkpoint / EGOS)
+        if self._fitted_config.uses_causal_model:
             causal_model = for_graph(graph) if causal_model is None else causal_model
             self.causal_model_ = causal_model.fingerprint()
+            index = self.ego_index(graph).to(self.torch_device())
             self._generator = CausalGenerator(
                 causal_model, graph, index, self.scaler_, seed=self.seed
             )
         given = None if causal_model is None else causal_model.fingerprint()
         files = FitCheckpoints(checkpoint, run_key(self, graph, given))
-        shift = self._fit_vae(egos, sens[order], files.checkpoint("generator"))
-        people = torch.arange(len(x), device=device)
-        rows = [people[mask.to(device)[order]] for mask in (graph.train_mask, graph.val_mask)]
-        for number, regime in enumerate(regimes):
-            network = self._new_network(regime)
-            network.fit_inputs(
-                x[order], sens[order], self.scaler_, shift if regime.from_generator else None
+        generator = self._generator_task(data)
+        shift = None
+        if generator is not None:
+            history = train(
+                generator,
+                steps=self._fitted_config.generator.steps,
+                seed=self.seed,
+                description=_GENERATOR,
+                checkpoint=files.checkpoint("generator"),
             )
-            task = GearTask(network, config, regime, self.generator(), egos, y, *rows)
+            shift = self._keep_generator(data, history)
+        for number, regime in enumerate(self._regimes(graph)):
+            task = self._network_task(data, regime, shift)
             history = train(
                 task,
                 steps=regime.steps,
                 seed=self.seed,
-                description="training the encoder",
-                validate_every=config.validate_every,
+                description=_ENCODER,
+                validate_every=self._fitted_config.validate_every,
                 checkpoint=files.checkpoint(f"network{number}"),
             )
-            if not self.trials_ or _score(history) > max(trial.score for trial in self.trials_):
-                self._network, self.regime_ = task.average, regime
-                self.history_["network"] = history
-                self.erases_means_ = network.erasure is not None and (
-                    shift is None or not regime.from_generator
-                )
-            self.trials_.append(RegimeTrial(regime, _score(history)))
+            self._keep_trial(task, history, shift)
+        self._settle_threshold(graph)
+        files.remove()
+        return self
+
+    @classmethod
+    def fit_seeds(
+        cls,
+        graphs: SensitiveGraph | Sequence[SensitiveGraph],
+        seeds: Sequence[int],
+        *,
+        device: str = "auto",
+        **settings: Any,
+    ) -> list[Self]:
+        """Fitted models for several seeds, trained together as one batched model.
+
+        They differ from models fitted one by one in their random numbers alone. On a card ten take
+        little longer than one; a checkpoint is not written.
+
+        Args:
+            graphs: the graph, or one for each seed: the same people and edges, split otherwise.
+            seeds: one a model.
+            device: see `Method`.
+            settings: those of all models.
+        """
+        each = [graphs] * len(seeds) if isinstance(graphs, SensitiveGraph) else list(graphs)
+        models = [cls(seed=seed, device=device, **settings) for seed in seeds]
+        check_stackable(models[0].config.effective(), each, seeds)
+        data: list[GearData] = []
+        for model, graph in zip(models, each, strict=True):
+            check_trainable(graph)
+            data.append(model._begin(graph, data[0].egos if data else None))
+        shifts: list[Tensor | None] = [None] * len(models)
+        config, first = models[0]._fitted_config, models[0].seed
+        if config.uses_vae:
+            vaes = VaeStack(
+                [_known(m._generator_task(d)) for m, d in zip(models, data, strict=True)]
+            )
+            histories = train_together(
+                vaes, steps=config.generator.steps, seed=first, description=_GENERATOR
+            )
+            for place, (model, history) in enumerate(zip(models, histories, strict=True)):
+                shifts[place] = model._keep_generator(data[place], history)
+        for regime in models[0]._regimes(each[0]):
+            tasks = [
+                m._network_task(d, regime, v) for m, d, v in zip(models, data, shifts, strict=True)
+            ]
+            histories = train_together(
+                GearStack(tasks),
+                steps=regime.steps,
+                seed=first,
+                description=_ENCODER,
+                validate_every=config.validate_every,
+            )
+            for model, task, history, shift in zip(models, tasks, histories, shifts, strict=True):
+                model._keep_trial(task, history, shift)
+        for model, graph in zip(models, each, strict=True):
+            model._settle_threshold(graph)
+        return models
+
+    def _begin(
+        self, graph: SensitiveGraph, egos: EgoSource | None = None, folder: Path | None = None
+    ) -> GearData:
+        """Forget an earlier fit, make fresh modules, and gather what the fit reads."""
+        config = self.config.effective()
+        config.check_together()
+        self.threshold_, self.history_, self.generator_report_ = None, {}, None
+        self.causal_model_ = None
+        self._settings, self.trials_ = self.config, []
+        self._fitted_config = config
+        self._build(graph.x.shape[1], graph.sens_column, config, self._regimes(graph)[0])
+        index = self.ego_index(graph, folder=folder)
+        return GearData.of(graph, index, self.scaler_, self.torch_device(), egos)
+
+    def _regimes(self, graph: SensitiveGraph) -> tuple[Regime, ...]:
+        return self._fitted_config.regimes(int(graph.train_mask.sum()))
+
+    def _generator_task(self, data: GearData) -> VaeTask | None:
+        """What trains the VAE, where there is one."""
+        if self._vae is None:
+            return None
+        config = self._fitted_config
+        with seeded(self.seed, "discriminator"):
+            return VaeTask(
+                self._vae, config.generator, data.egos, len(data.y), config.micro_batches
+            )
+
+    def _keep_generator(self, data: GearData, history: History) -> Tensor:
+        """Report on the VAE, and give the shift of the features that it has learned."""
+        assert self._vae is not None
+        self.history_["generator"] = history
+        self.generator_report_, shift = report_generator(
+            VaeGenerator(self._vae), data.egos, len(data.y), seed=self.seed
+        )
+        return shift
+
+    def _network_task(self, data: GearData, regime: Regime, shift: Tensor | None) -> GearTask:
+        """What trains encoder and classifier in one of the ways."""
+        network = self._new_network(regime)
+        network.fit_inputs(
+            data.x_asked, data.sens_asked, self.scaler_, shift if regime.from_generator else None
+        )
+        return GearTask(network, self._fitted_config, regime, self.generator(), data)
+
+    def _keep_trial(self, task: GearTask, history: History, shift: Tensor | None) -> None:
+        """Write down how well it went, and keep the network if it is the best so far."""
+        regime, score = task.regime, _score(history)
+        if not self.trials_ or score > max(trial.score for trial in self.trials_):
+            self._network, self.regime_ = task.average, regime
+            self.history_["network"] = history
+            self.erases_means_ = task.network.erasure is not None and (
+                shift is None or not regime.from_generator
+            )
+        self.trials_.append(RegimeTrial(regime, score))
+
+    def _settle_threshold(self, graph: SensitiveGraph) -> None:
         self.threshold_ = 0.5
         assert self.regime_ is not None
         if self.regime_.threshold == "validation":
             scores = self.predict_proba(graph, nodes=graph.val_mask)[:, 1]
             self.threshold_ = most_accurate(graph.y[graph.val_mask].cpu().numpy(), scores)
-        files.remove()
-        return self
 
-    def _fit_vae(
-        self, egos: Callable[[Tensor], Ego], sens: Tensor, checkpoint: Checkpoint | None
-    ) -> Tensor | None:
-        """Train the VAE, report on it, and give the shift of the features that it has learned."""
-        if self._vae is None:
-            return None
-        config = self._fitted_config.generator
-        with seeded(self.seed, "discriminator"):
-            task = VaeTask(self._vae, config, egos, len(sens))
-        self.history_["generator"] = train(
-            task,
-            steps=config.steps,
-            seed=self.seed,
-            description="training the generator",
-            checkpoint=checkpoint,
-        )
-        self.generator_report_, shift = report_generator(
-            VaeGenerator(self._vae), egos, sens, seed=self.seed
-        )
-        return shift
+    def _forward(self, graph: SensitiveGraph, nodes: Tensor | None) -> tuple[Tensor, Tensor]:
+        """All chunks as one."""
+        z, logits = zip(*self.chunks(graph, nodes=nodes), strict=True)
+        return torch.cat(z), torch.cat(logits)
 
     @torch.no_grad()
-    def _forward(self, graph: SensitiveGraph, nodes: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Both averaged over the assignments, where there are any."""
+    def chunks(
+        self, graph: SensitiveGraph, *, nodes: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Both averaged over the assignments, where there are any; a few people at a time.
+
+        Where several processes do this together, each has a part of every chunk.
+        """
         self._fitted_threshold()
         device = self.torch_device()
         for module in (self.scaler_, self._network, self._vae):
@@ -175,22 +269,27 @@ class Gear(NetworkMethod):
                 module.to(device)
         nodes = rows_of(graph, nodes)
         every = len(nodes) > len(graph.x) // 4
-        index = self.ego_index(graph, None if every else nodes).to(device)
+        index = self.ego_index(graph, None if every else nodes)
         rows = nodes if every else torch.arange(len(nodes))
-        x, sens = self.scaler_(graph), graph.sens.to(device)
-        fixed = self._assignments(graph).to(device)
-        parts = []
-        for chunk in torch.split(rows, _CHUNK):
-            batch = index.batch(chunk.to(device), x)
-            ego = Ego.of(batch, sens)
-            views = [ego]
-            if len(fixed):
-                views = [self._assigned(ego, batch.gather(values)) for values in fixed]
-            outputs = [self._network(view) for view in views]
-            parts.append(
-                [torch.stack(part).mean(dim=0).cpu() for part in zip(*outputs, strict=True)]
-            )
-        z, logits = (torch.cat(part) for part in zip(*parts, strict=True))
+        egos = EgoSource(graph, index, self.scaler_, device)
+        fixed = self._assignments(graph)
+        job = ranks()
+        with bar("embedding", total=len(rows)) as shown:
+            for chunk in torch.split(rows, _CHUNK * job.size):
+                own = self._embedded(egos(chunk[job.share(len(chunk))]), fixed)
+                z, logits = (job.gathered(part, len(chunk)) for part in own)
+                yield z, logits
+                shown.advance(len(chunk))
+
+    def _embedded(self, ego: Ego, fixed: Tensor) -> tuple[Tensor, Tensor]:
+        """Representations and logits of the centres, on the CPU."""
+        views = [ego]
+        if len(fixed):
+            assert ego.n_id is not None
+            members = fixed[:, ego.n_id.cpu()].to(ego.x.device) * ego.mask
+            views = [self._assigned(ego, sens) for sens in members]
+        outputs = [self._network(view) for view in views]
+        z, logits = (torch.stack(part).mean(dim=0).cpu() for part in zip(*outputs, strict=True))
         return z, logits
 
     def _assignments(self, graph: SensitiveGraph) -> Tensor:
@@ -217,13 +316,19 @@ class Gear(NetworkMethod):
         """
         return self._generator
 
-    def ego_index(self, graph: SensitiveGraph, nodes: Tensor | None = None) -> EgoIndex:
-        """The ego index; shared with all models, since they ask about the same worlds."""
+    def ego_index(
+        self, graph: SensitiveGraph, nodes: Tensor | None = None, folder: Path | None = None
+    ) -> EgoIndex:
+        """The ego index; shared with all models, since they ask about the same worlds.
+
+        That of a large graph is kept in `folder`, if there is one, while it is being made.
+        """
         k, alpha = self._fitted_config.k, self._fitted_config.alpha
+        precision = self._fitted_config.ego_precision(len(graph.x))
         if nodes is not None and len(nodes) < _FEW:
             # A world of one person: nobody asks about it again.
-            return EgoIndex.build(graph, k, alpha, nodes=nodes)
-        return remembered(graph, k, alpha, nodes)
+            return EgoIndex.build(graph, k, alpha, nodes=nodes, precision=precision)
+        return remembered(graph, k, alpha, nodes, precision, folder)
 
     def _build(
         self, width: int, sens_column: int | None, config: GearConfig, regime: Regime
@@ -297,6 +402,11 @@ class Gear(NetworkMethod):
             self.generator_report_ = None if report is None else GeneratorReport(**report)
         except (KeyError, TypeError, AttributeError) as error:
             raise damaged(path) from error
+
+
+def _known(task: VaeTask | None) -> VaeTask:
+    assert task is not None
+    return task
 
 
 def _score(history: History) -> float:

@@ -14,6 +14,8 @@ ENCODER_NAMES = ("graphsage", "gcn", "gin", "jk", "infomax")
 VARIANTS = ("full", "ns", "nn", "np", "nc")
 # Training labels up to which both ways to train are tried.
 FEW_LABELS = 5000
+# People of a graph up to which the members of egos are proven, where it is left open.
+EXACT_UP_TO = 50_000
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,9 @@ class GearConfig(Config):
     """Members of an ego, its centre counted; at most 64."""
     alpha: float = 0.15
     """Restart probability of the personalised PageRank that picks them."""
+    egos: str = "auto"
+    """Whether the members are proven to be the right ones: `exact`; `close`, which takes a
+    fraction of the time and finds 99.5 % of them; or `auto`. [exact up to 50,000 people]"""
     layers: int | None = None
     """Layers of the encoder. [1 or 2]"""
     dim: int = 64
@@ -203,6 +208,10 @@ class GearConfig(Config):
     batch_size: int | None = None
     """Egos a batch, of labelled people for the prediction and of all people for fairness. [100 up
     to 5,000 training labels, above that 300]"""
+    micro_batches: int = 1
+    """Parts of a batch that are computed apart, so that as many processes can share a step."""
+    precision: str = "float32"
+    """Of products of matrices in training: float32, or on cards that can tf32; or bf16."""
     validate_every: int = 20
     """Steps between two looks at the validation data."""
     averaging: float = 0.99
@@ -225,6 +234,17 @@ class GearConfig(Config):
                 allowed="0",
                 next_step="leave assignments out, or use the augmentation 'vae'",
             )
+        smallest = min(
+            size for size in (self.batch_size, self.generator.batch_size, 100) if size is not None
+        )
+        if smallest < 2 * self.micro_batches:
+            # Batch norm needs two people to tell a mean from a spread.
+            raise ParameterError(
+                "micro_batches",
+                got=f"{self.micro_batches} of batches that may have {smallest} people",
+                allowed="at least two people in each",
+                next_step="use fewer micro-batches, or larger batches",
+            )
 
     def limits(self) -> dict[str, Limits]:
         """Ranges and names of the fields."""
@@ -234,6 +254,7 @@ class GearConfig(Config):
             "augmentation": ("vae", "causal"),
             "k": (1, 64),
             "alpha": (1e-6, 1 - 1e-6),
+            "egos": ("auto", "exact", "close"),
             "layers": (1, 16),
             "dim": (1, 65536),
             "dropout": (0, 0.99),
@@ -249,6 +270,8 @@ class GearConfig(Config):
             "learning_rate": (1e-8, 10.0),
             "steps": (1, 10**7),
             "batch_size": (2, 10**6),
+            "micro_batches": (1, 10**4),
+            "precision": ("float32", "tf32", "bf16"),
             "validate_every": (1, 10**7),
             "averaging": (0, 0.9999),
             "selection": ("tradeoff", "loss"),
@@ -306,6 +329,12 @@ class GearConfig(Config):
         if self.variant == "nc":
             return replace(self, use_sens=True, erase=None, assignments=0)
         return self
+
+    def ego_precision(self, people: int) -> str:
+        """How sure the members of egos are to be in a graph of so many people."""
+        if self.egos != "auto":
+            return self.egos
+        return "exact" if people <= EXACT_UP_TO else "close"
 
     @property
     def least_dose(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from torch import Tensor
 
+from fairgear.methods.ego_source import EgoSource
 from fairgear.methods.generators import (
     Ego,
     VaeGenerator,
@@ -55,14 +55,14 @@ class GeneratorReport:
 @torch.no_grad()
 def report_generator(
     generator: VaeGenerator,
-    egos: Callable[[Tensor], Ego],
-    sens: Tensor,
+    egos: EgoSource,
+    rows: int,
     *,
     seed: int,
 ) -> tuple[GeneratorReport, Tensor]:
     """The report, and the mean shift of the scaled features from s = 0 to s = 1."""
     with seeded(seed, "generator report"):
-        people = torch.randperm(len(sens), device=sens.device)[:_PEOPLE]
+        people = torch.randperm(rows, device=egos.device)[:_PEOPLE]
         ego = egos(people)
         vae = generator.vae
         latent = vae.encode(ego.x, ego.sens, ego.adjacency, ego.mask)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 import torch
@@ -40,14 +40,23 @@ class Ego:
     def __len__(self) -> int:
         return len(self.x)
 
+    def flat(self) -> Ego:
+        """Several views of the same egos (views, B, …) as one batch of egos, for a network."""
+        fields = (self.x, self.sens, self.adjacency, self.mask)
+        return Ego(*(values.flatten(0, 1) for values in fields))
+
 
 class Generator(Protocol):
-    """Answers for one ego: what would it be, had s been `sens`?"""
+    """Answers for one ego: what would it be, had s been `sens`?
+
+    One question or several at a time: `sens` is (B, k) or (views, B, k), and `dose`, which in
+    [0, 1] scales the change of x and A, (B,) or (views, B). The answer has the same leading sizes.
+    """
 
     def counterfactual(
         self, ego: Ego, sens: Tensor, dose: Tensor, *, move_edges: bool = True
     ) -> Ego:
-        """The counterfactual ego; `dose` (B,) in [0, 1] scales the change of x and A."""
+        """The counterfactual ego."""
         ...
 
 
@@ -58,7 +67,7 @@ class FlipOnly:
         self, ego: Ego, sens: Tensor, dose: Tensor, *, move_edges: bool = True
     ) -> Ego:
         """The ego with s set."""
-        return replace(ego, sens=sens)
+        return viewed(ego, sens, ego.x, ego.adjacency)
 
 
 class VaeGenerator:
@@ -78,19 +87,21 @@ class VaeGenerator:
         """The counterfactual ego; which edges move is drawn from torch's generator."""
         with torch.no_grad():
             h = self.latent(ego)
-            shift = self.vae.decode_features(h, sens) - self.vae.decode_features(h, ego.sens)
-            x = (ego.x + dose[:, None, None] * shift) * ego.mask[..., None]
-            edges = self._edges(ego, h, sens, dose) if move_edges else ego.adjacency
-            return replace(ego, x=x, sens=sens, adjacency=edges)
+            # H and what it decodes to under the factual s are the same for all questions.
+            shared = h.expand(*sens.shape, h.shape[-1])
+            shift = self.vae.decode_features(shared, sens) - self.vae.decode_features(h, ego.sens)
+            x = (ego.x + dose[..., None, None] * shift) * ego.mask[..., None]
+            edges = self._edges(ego, h, shared, sens, dose) if move_edges else ego.adjacency
+            return viewed(ego, sens, x, edges)
 
     def latent(self, ego: Ego) -> Tensor:
         """The posterior mean of H."""
         return self.vae.encode(ego.x, ego.sens, ego.adjacency, ego.mask).mean
 
-    def _edges(self, ego: Ego, h: Tensor, sens: Tensor, dose: Tensor) -> Tensor:
+    def _edges(self, ego: Ego, h: Tensor, shared: Tensor, sens: Tensor, dose: Tensor) -> Tensor:
         before = torch.sigmoid(self.vae.decode_edges(h, ego.sens))
-        after = torch.sigmoid(self.vae.decode_edges(h, sens))
-        change = dose[:, None, None] * (after - before)
+        after = torch.sigmoid(self.vae.decode_edges(shared, sens))
+        change = dose[..., None, None] * (after - before)
         # Written as changes, so that no change is exactly none, and safe where p underflows.
         present = torch.where(
             ego.adjacency > 0,
@@ -99,7 +110,19 @@ class VaeGenerator:
         )
         pairs = ego.mask[:, :, None] & ego.mask[:, None, :]
         upper = torch.triu((torch.rand_like(present) < present) & pairs, diagonal=1)
-        return (upper | upper.transpose(1, 2)).to(ego.x.dtype)
+        return (upper | upper.transpose(-1, -2)).to(ego.x.dtype)
+
+
+def viewed(ego: Ego, sens: Tensor, x: Tensor, adjacency: Tensor) -> Ego:
+    """The ego with another s, x and A; all fields have the leading sizes of `sens`."""
+    lead = sens.shape[:-2]
+    return Ego(
+        x.expand(*lead, *ego.x.shape),
+        sens,
+        adjacency.expand(*lead, *ego.adjacency.shape),
+        ego.mask.expand(*lead, *ego.mask.shape),
+        None if ego.n_id is None else ego.n_id.expand(*lead, *ego.n_id.shape),
+    )
 
 
 def self_perturbed(ego: Ego) -> Tensor:

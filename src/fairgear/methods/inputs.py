@@ -25,31 +25,42 @@ class FeatureScaler(nn.Module):
         self.register_buffer("scale", torch.ones(width, dtype=torch.float64))
 
     def fit(self, graph: SensitiveGraph, order: Tensor | None = None) -> FeatureScaler:
-        """Learn mean and scale from all nodes, summed in `order`; labels play no part."""
-        x = self.columns(graph)
-        x = x if order is None else x[order]
+        """Learn mean and scale from all nodes, or those in `order`, summed in that order.
+
+        Labels play no part.
+        """
+        self.check(graph)
+        x = self.columns(graph.x if order is None else graph.x[order.to(graph.x.device)])
         self.mean.copy_(x.mean(dim=0))
         self.scale.copy_(_spread(x))
         return self
 
     def forward(self, graph: SensitiveGraph) -> Tensor:
         """Scaled features (n, d), float32."""
-        return ((self.columns(graph) - self.mean) / self.scale).float()
+        self.check(graph)
+        return self.scaled(graph.x)
 
-    def columns(self, graph: SensitiveGraph) -> Tensor:
-        """The features before they are standardised, float64: no sensitive column."""
-        x = graph.x.to(self.mean.device, torch.float64)
+    def scaled(self, x: Tensor) -> Tensor:
+        """Rows of a graph's features, of any leading sizes, scaled; float32."""
+        return ((self.columns(x) - self.mean) / self.scale).float()
+
+    def columns(self, x: Tensor) -> Tensor:
+        """Rows of a graph's features before they are standardised, float64: no sensitive column."""
+        x = x.to(self.mean.device, torch.float64)
+        if self.sens_column is not None:
+            x = torch.cat([x[..., : self.sens_column], x[..., self.sens_column + 1 :]], dim=-1)
+        return x
+
+    def check(self, graph: SensitiveGraph) -> None:
+        """Refuse a graph with other columns than those of the fit."""
         width = len(self.mean) + (self.sens_column is not None)
-        if x.shape[1] != width or graph.sens_column != self.sens_column:
+        if graph.x.shape[1] != width or graph.sens_column != self.sens_column:
             raise GraphError(
                 "features of a graph for a fitted model",
-                got=f"{x.shape[1]} columns, sens_column {graph.sens_column}",
+                got=f"{graph.x.shape[1]} columns, sens_column {graph.sens_column}",
                 allowed=f"{width} columns, sens_column {self.sens_column}",
                 next_step="pass a graph with the columns that the model was fitted on",
             )
-        if self.sens_column is not None:
-            x = torch.cat([x[:, : self.sens_column], x[:, self.sens_column + 1 :]], dim=1)
-        return x
 
 
 class Erasure(nn.Module):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor
@@ -20,14 +22,24 @@ class NetworkMethod(Method):
     def _forward(self, graph: SensitiveGraph, nodes: Tensor | None) -> tuple[Tensor, Tensor]:
         """Representations (m, dim) and logits (m,) of `nodes` (default: all), on the CPU."""
 
+    def chunks(
+        self, graph: SensitiveGraph, *, nodes: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """What `_forward` gives, for one run of `nodes` after another; here for all at once."""
+        yield self._forward(graph, nodes)
+
     def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
         """Probabilities (m, 2); the graph may be another than the one in `fit`."""
-        _, logits = self._forward(graph, nodes)
-        # torch's own takes several numbers at once, and rounds one by its place among them.
-        positive = expit(logits.double().numpy())
-        return np.stack([1 - positive, positive], axis=1)
+        parts = [logits for _, logits in self.chunks(graph, nodes=nodes)]
+        return probabilities(torch.cat(parts))
 
     def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
         """Representations (m, dim): what the classifier reads."""
-        z, _ = self._forward(graph, nodes)
-        return np.asarray(z.numpy())
+        return np.concatenate([z.numpy() for z, _ in self.chunks(graph, nodes=nodes)])
+
+
+def probabilities(logits: Tensor) -> Scores:
+    """Of the classes 0 and 1, (m, 2)."""
+    # torch's own takes several numbers at once, and rounds one by its place among them.
+    positive = expit(logits.double().numpy())
+    return np.stack([1 - positive, positive], axis=1)

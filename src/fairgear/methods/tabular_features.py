@@ -44,7 +44,8 @@ class Unaware(nn.Module):
 
     def forward(self, graph: SensitiveGraph) -> Tensor:
         """Features (n, outputs), float64: what a residual takes away must not come back."""
-        return (self.scaler.columns(graph) - self.scaler.mean) / self.scaler.scale
+        self.scaler.check(graph)
+        return (self.scaler.columns(graph.x) - self.scaler.mean) / self.scaler.scale
 
 
 class Aware(Unaware):

@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from fairgear.nn import fused
+from fairgear.nn.dropout import dropout
 from fairgear.nn.layers import EgoLayer, GcnLayer, GinLayer, SageLayer
 from fairgear.registry import Registry
 
@@ -36,26 +38,44 @@ class EgoEncoder(nn.Module):
 
     def forward(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor:
         """Embeddings (B, width) of the centres."""
-        return self.centres(x, adjacency, mask)[-1]
+        return self.centres(x, adjacency)[-1]
 
     def auxiliary_loss(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor | None:
         """A term of the encoder's own, added to the objective; most have none."""
         return None
 
-    def hidden(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> list[Tensor]:
-        """All members before the first layer, and after each layer but the last."""
+    def hidden(self, x: Tensor, adjacency: Tensor) -> list[Tensor]:
+        """All members before the first layer, and after each but the last; padding is anything."""
         states = [x]
         for layer in list(self.layers)[:-1]:
-            after = F.relu(layer(states[-1], adjacency, mask))
-            states.append(F.dropout(after, self.dropout, self.training))
+            after = F.relu(layer(states[-1], adjacency))
+            states.append(dropout(after, self.dropout, self.training))
         return states
 
-    def centres(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> list[Tensor]:
+    def centres(self, x: Tensor, adjacency: Tensor) -> list[Tensor]:
         """The centre after each layer."""
-        states = self.hidden(x, adjacency, mask)
+        states = self.hidden(x, adjacency)
         last = self.layers[-1]
         assert isinstance(last, EgoLayer)
         return [state[:, 0] for state in states[1:]] + [last.centre(states[-1], adjacency)]
+
+
+class SageEncoder(EgoEncoder):
+    """GraphSAGE layers; two of them run as one kernel where there is one."""
+
+    def __init__(self, width_in: int, width: int, layers: int, dropout: float) -> None:
+        super().__init__(SageLayer, width_in, width, layers, dropout)
+
+    def forward(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor:
+        """Embeddings (B, width) of the centres."""
+        if len(self.layers) != 2 or not fused.available(x):
+            return super().forward(x, adjacency, mask)
+        first, last = self.layers
+        assert isinstance(first, SageLayer)
+        assert isinstance(last, SageLayer)
+        share = self.dropout if self.training else 0.0
+        read = fused.read_hidden(*first.product(x, adjacency), last.reading(adjacency), share)
+        return last.of_reading(read)
 
 
 class JumpingKnowledge(EgoEncoder):
@@ -67,7 +87,7 @@ class JumpingKnowledge(EgoEncoder):
 
     def forward(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor:
         """Embeddings (B, width) of the centres."""
-        mixed: Tensor = self.mix(torch.cat(self.centres(x, adjacency, mask), dim=1))
+        mixed: Tensor = self.mix(torch.cat(self.centres(x, adjacency), dim=1))
         return mixed
 
 
@@ -85,7 +105,7 @@ class Infomax(EgoEncoder):
 
     def auxiliary_loss(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor:
         """How badly the bilinear form tells own centres from shuffled ones."""
-        members: Tensor = self.layers[-1](self.hidden(x, adjacency, mask)[-1], adjacency, mask)
+        members: Tensor = self.layers[-1](self.hidden(x, adjacency)[-1], adjacency, mask)
         count = mask.sum(dim=1, keepdim=True).to(x.dtype)
         summary = torch.sigmoid(members.sum(dim=1) / count)
         shuffled = x.clone()
@@ -107,7 +127,7 @@ def _stack(layer: LayerType) -> Callable[[int, int, int, float], EgoEncoder]:
 
 ENCODERS: Registry[Callable[[int, int, int, float], EgoEncoder]] = Registry("encoder")
 ENCODERS.add("gcn", _stack(GcnLayer))
-ENCODERS.add("graphsage", _stack(SageLayer))
+ENCODERS.add("graphsage", SageEncoder)
 ENCODERS.add("gin", _stack(GinLayer))
 ENCODERS.add("jk", JumpingKnowledge)
 ENCODERS.add("infomax", Infomax)

@@ -56,9 +56,9 @@ class GraphVAE(nn.Module):
         return decoded
 
     def decode_edges(self, h: Tensor, sens: Tensor) -> Tensor:
-        """Logits of p(A | H, s), symmetric (B, k, k)."""
+        """Logits of p(A | H, s), symmetric (…, k, k)."""
         place = self.position(torch.cat([h, sens[..., None].to(h.dtype)], dim=-1))
-        logits: Tensor = place @ place.transpose(1, 2) / place.shape[-1] ** 0.5 + self.edge_bias
+        logits: Tensor = place @ place.transpose(-1, -2) / place.shape[-1] ** 0.5 + self.edge_bias
         return logits
 
 

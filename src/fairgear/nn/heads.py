@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from fairgear.nn.dropout import Dropout
+
 
 class Classifier(nn.Module):
     """f: a two-layer MLP with batch norm and ReLU; one logit a person."""
@@ -14,7 +16,7 @@ class Classifier(nn.Module):
             nn.Linear(width, hidden),
             nn.BatchNorm1d(hidden),
             nn.ReLU(),
-            nn.Dropout(dropout),
+            Dropout(dropout),
             nn.Linear(hidden, 1),
         )
 

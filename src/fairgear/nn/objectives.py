@@ -23,6 +23,12 @@ def weighted(parts: dict[str, Tensor], weights: dict[str, float]) -> Terms:
     return Terms(total, parts)
 
 
+def backward(terms: Terms) -> dict[str, Tensor]:
+    """Add the gradients of the total to those of the weights; returns the parts, detached."""
+    terms.total.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
+    return {name: part.detach() for name, part in terms.parts.items()}
+
+
 def cosine_distance(one: Tensor, other: Tensor) -> Tensor:
     """d(z, z') = 1 − cos(z, z'), averaged over the batch."""
     return (1 - F.cosine_similarity(one, other, dim=1)).mean()
@@ -63,18 +69,20 @@ def cross_covariance(h: Tensor, sens: Tensor, mask: Tensor) -> Tensor:
     Correlations rather than covariances: shrinking H would make a covariance small and leave s
     as readable as before.
     """
-    values, s = h[mask], sens[mask].to(h.dtype)
-    values = values - values.mean(dim=0)
-    s = s - s.mean()
-    covariance = (values * s[:, None]).mean(dim=0)
-    scale = values.square().mean(dim=0) * s.square().mean() + 1e-6
+    # Weights rather than a selection of the members: how many there are, only the device knows.
+    weight = (mask / mask.sum())[..., None].to(h.dtype)
+    s = sens[..., None].to(h.dtype)
+    values, s = h - (weight * h).sum(dim=(0, 1)), s - (weight * s).sum()
+    covariance = (weight * values * s).sum(dim=(0, 1))
+    scale = (weight * values.square()).sum(dim=(0, 1)) * (weight * s.square()).sum() + 1e-6
     return (covariance.square() / scale).sum()
 
 
 def sensitive_range(sens: Tensor, mask: Tensor, ranges: int) -> Tensor:
     """Which of `ranges` equal ranges of [0, 1] an ego's mean sensitive value lies in."""
-    mean = (sens * mask).sum(dim=1) / mask.sum(dim=1)
-    return (mean * ranges).long().clamp(max=ranges - 1)
+    # In whole numbers: 1/41 · 41 is less than 1 for a computer.
+    ones, members = (sens * mask).sum(dim=1).long(), mask.sum(dim=1)
+    return (ones * ranges // members).clamp(max=ranges - 1)
 
 
 _LOG_2PI = 1.8378770664093453

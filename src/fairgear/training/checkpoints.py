@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from fairgear.errors import FileError
+from fairgear.ranks import ranks
 from fairgear.tensor_files import read_tensors, take, write_tensors
 
 # Often enough that a crash costs little, seldom enough that writing takes a twentieth at most.
@@ -32,26 +34,41 @@ class Checkpoint:
         self._pause = _SECONDS_BETWEEN
 
     def due(self) -> bool:
-        """Whether it is time to write again."""
-        return time.monotonic() - self._written > self._pause
+        """Whether it is time to write again, in all processes of a job or in none."""
+        return ranks().agreed(time.monotonic() - self._written > self._pause)
 
     def write(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        """Replace the file in one step."""
+        """Replace the file in one step; of the processes of a job, the first does."""
+        if not ranks().first:
+            return
         begin = time.monotonic()
         write_tensors(self.path, tensors, {"key": self.key, **facts})
         self._written = time.monotonic()
         self._pause = max(_SECONDS_BETWEEN, _TIMES_WRITING * (self._written - begin))
 
     def read(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """What was written last, or None where there is nothing of this run."""
-        if not self.path.exists():
-            return None
-        tensors, facts = read_tensors(self.path)
-        return (tensors, facts) if facts.get("key") == self.key else None
+        """What was written last, or None where there is nothing of this run.
+
+        All processes of a job go on from the same state, or none goes on.
+        """
+        found = read_tensors(self.path) if self.path.exists() else None
+        if found is not None and found[1].get("key") != self.key:
+            found = None
+        step = None if found is None else found[1].get("next_step")
+        # Nobody is past this line, and may write, before all have read.
+        if not ranks().everywhere(ranks().agreed(step) == step):
+            raise FileError(
+                f"checkpoint {self.path}",
+                got="not the same file in every process of this job",
+                allowed="one folder that all machines see",
+                next_step="put --out on a file system that they share",
+            )
+        return found
 
     def remove(self) -> None:
         """Done: the result has been saved elsewhere."""
-        self.path.unlink(missing_ok=True)
+        if ranks().first:
+            self.path.unlink(missing_ok=True)
 
 
 def module_tensors(prefix: str, module: nn.Module) -> dict[str, Tensor]:

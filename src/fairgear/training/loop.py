@@ -68,7 +68,7 @@ def train(
     Every step draws its randomness from (seed, step), so a run that was stopped and resumed ends
     with the same weights as one that was not. The checkpoint stays until the caller removes it.
     """
-    run = _Run(task, checkpoint)
+    run = Run(task, checkpoint)
     log_every = max(1, steps // 200)
     sums: dict[str, Tensor] = {}
     with bar(description, total=steps, done=run.next_step) as progress:
@@ -99,7 +99,7 @@ def train(
     return run.history
 
 
-class _Run:
+class Run:
     """The state of a loop: where it is, what it has seen, its best weights."""
 
     def __init__(self, task: Task, checkpoint: Checkpoint | None) -> None:
@@ -114,22 +114,31 @@ class _Run:
             self._load(checkpoint, *saved)
 
     def judge(self) -> None:
+        """Validate the present state."""
         for module in self.task.modules.values():
             module.eval()
         with torch.no_grad():
             outcome = self.task.validate()
         for module in self.task.modules.values():
             module.train()
-        if outcome is None:
-            return
+        if outcome is not None:
+            self.keep(outcome)
+
+    def improves(self, outcome: Validation) -> bool:
+        """Whether no state so far was as good."""
+        return self.history.best_score is None or outcome.score > self.history.best_score
+
+    def keep(self, outcome: Validation) -> None:
+        """Write the outcome down, and keep the weights if they are the best so far."""
         row = {"step": self.next_step, "score": outcome.score, **outcome.figures}
         self.history.validation.append(row)
-        if self.history.best_score is None or outcome.score > self.history.best_score:
+        if self.improves(outcome):
             self.history.best_score = outcome.score
             self.history.best_step = self.next_step
             self.best = {k: v.clone() for k, v in self._weights().items()}
 
     def restore_best(self) -> None:
+        """Put the best weights, if any were judged, into the modules."""
         for name, module in self.task.modules.items():
             if self.best:
                 prefix = f"{name}."
@@ -140,6 +149,7 @@ class _Run:
             module.eval()
 
     def save(self) -> None:
+        """Write the checkpoint."""
         assert self.checkpoint is not None
         tensors = dict(self._weights())
         for name, optimizer in self.task.optimizers.items():

@@ -15,12 +15,22 @@ def seeded(seed: int, *labels: object) -> Iterator[None]:
     text = ":".join(str(part) for part in (seed, *labels))
     number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") % 2**63
     # Only the card in use: touching the others would open a context on each.
-    ready = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]  # torch ships no type
-    devices = [torch.cuda.current_device()] if ready else []
+    devices = [torch.cuda.current_device()] if _on_cuda() else []
     with torch.random.fork_rng(devices=devices):
-        # What torch.manual_seed does, without the devices that nobody uses: it walks the stack for
-        # each of them, which took longer than a small training step.
-        torch.default_generator.manual_seed(number)
-        if ready:
-            torch.cuda.manual_seed(number)
+        reseed(number)
         yield
+
+
+def reseed(number: int) -> None:
+    """Start torch's generators anew.
+
+    What torch.manual_seed does, without the devices that nobody uses: it walks the stack for each
+    of them, which took longer than a small training step.
+    """
+    torch.default_generator.manual_seed(number)
+    if _on_cuda():
+        torch.cuda.manual_seed(number)
+
+
+def _on_cuda() -> bool:
+    return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]  # torch has no type
