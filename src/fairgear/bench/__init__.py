@@ -1,0 +1,1 @@
+"""Benchmarks: what fairgear costs on this machine, beside other ways to the same result."""
