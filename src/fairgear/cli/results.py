@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from fairgear.cli.flags import given
+from fairgear.cli.launch import ONE_PROCESS, JobFlags, job
 from fairgear.cli.output import Json, print_json
 from fairgear.cli.own_data import NO_DATA, DataFlags
 
@@ -67,6 +68,7 @@ def embed(
     scores: Annotated[bool, Parameter(negative=())] = False,
     json: Json = False,
     data: DataFlags = NO_DATA,
+    several: JobFlags = ONE_PROCESS,
 ) -> None:
     """Write one row a person: node_id, node_name where ids are text, and the representation.
 
@@ -91,12 +93,9 @@ def embed(
     json
         Print one JSON object instead of a sentence.
     """
-    from fairgear.datasets import load_graph
     from fairgear.errors import ParameterError
     from fairgear.experiments.data_config import DataConfig
     from fairgear.experiments.own_data import checked_data, is_path, read_own
-    from fairgear.experiments.representations import write_matrix, write_table
-    from fairgear.methods import load_model
 
     if out.suffix not in (".parquet", ".npy"):
         raise ParameterError(
@@ -112,16 +111,24 @@ def embed(
     own = checked_data(
         dataset, DataConfig.from_dict(given(data)), graph_seed=graph_seed, labelled=False
     )
-    if is_path(dataset):
-        graph = read_own(dataset, own, model)
-    else:
-        graph = load_graph(dataset, graph_seed=graph_seed)
-    fitted = load_model(model, device=device)
-    if out.suffix == ".npy":
-        rows, width = write_matrix(fitted, graph, out)
-    else:
-        rows, width = write_table(fitted, graph, out, scores=scores)
-    if json:
-        print_json({"out": str(out), "rows": rows, "columns": width})
-    else:
-        print(f"Wrote {rows:,} × {width} to {out}")  # noqa: T201
+    with job(several, device):
+        from fairgear.datasets import load_graph
+        from fairgear.experiments.representations import write_matrix, write_table
+        from fairgear.methods import load_model
+        from fairgear.ranks import ranks
+
+        if is_path(dataset):
+            graph = read_own(dataset, own, model)
+        else:
+            graph = load_graph(dataset, graph_seed=graph_seed)
+        fitted = load_model(model, device=device)
+        if out.suffix == ".npy":
+            rows, width = write_matrix(fitted, graph, out)
+        else:
+            rows, width = write_table(fitted, graph, out, scores=scores)
+        if not ranks().first:
+            return
+        if json:
+            print_json({"out": str(out), "rows": rows, "columns": width})
+        else:
+            print(f"Wrote {rows:,} × {width} to {out}")  # noqa: T201
