@@ -200,14 +200,15 @@ def page(found: dict[str, Any]) -> str:
             ten = found[f"together_width_{width}_{precision}"]
             lines.append(
                 f"| width {width:,}, batch 100, C = 2 | {precision} | "
-                f"{step['recorded_ms']:.2f} ms | {step['plain_ms']:.1f} ms | {ten['stack_of_10_ms']:.2f} ms | "
-                f"{ten['ten_over_one']:.2f} × |"
+                f"{step['recorded_ms']:.2f} ms | {step['plain_ms']:.1f} ms | "
+                f"{ten['stack_of_10_ms']:.2f} ms | {ten['ten_over_one']:.2f} × |"
             )
     vae = found["vae_step"]
     ten_ms = found["vae_stack_of_10_ms"]
     lines.append(
         f"| generator, batch 200 | float32 | "
-        f"{vae['recorded_ms']:.2f} ms | {vae['plain_ms']:.1f} ms | {ten_ms:.2f} ms | {ten_ms / vae['recorded_ms']:.2f} × |"
+        f"{vae['recorded_ms']:.2f} ms | {vae['plain_ms']:.1f} ms | "
+        f"{ten_ms:.2f} ms | {ten_ms / vae['recorded_ms']:.2f} × |"
     )
     worst = found["recorded_against_plain_largest_difference"]
     lines += ["", f"Largest difference of a recorded step's losses to a plain one's: {worst:g}."]

@@ -146,6 +146,19 @@ def test_bad_input_is_one_line_and_status_2(
     assert worker.asked == []
 
 
+@pytest.mark.parametrize("inside", ["", "deeper"])
+def test_a_file_in_place_of_the_folder_is_refused_before_anything_is_measured(
+    inside: str, worker: type[FakeWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    assert main(["bench", "--quick", "--out", str(tmp_path / "file" / inside)]) == 2
+    said = capsys.readouterr().err
+    assert "--out" in said
+    assert said.count("\n") == 1
+    assert worker.asked == []
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")
 def test_a_card_that_is_not_there_is_bad_input(
     worker: type[FakeWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from torch_geometric.utils import ppr as pyg_ppr
 
+from fairgear.bench import pagerank_case
+from fairgear.bench.audit_case import audit_case
+from fairgear.bench.counts import Needs
 from fairgear.bench.gear_case import gear_task, largest_difference, loss_of
-from fairgear.bench.measure import Case, Side, Unsuitable, Work, memory_of, time_case
+from fairgear.bench.get_ppr import pyg_push, top_members
+from fairgear.bench.measure import NOTHING, Case, Side, Unsuitable, Work, memory_of, time_case
 from fairgear.bench.pagerank_case import ALPHA, K, PprCase
-from fairgear.bench.pagerank_case import _best as best_of
 from fairgear.bench.plain_push import plain_push
 from fairgear.bench.power_iteration import power_walks, walk_matrix
+from fairgear.bench.runner import with_ratios
 from fairgear.bench.scene import Pool, Scene
 from fairgear.bench.sparse import BATCHINGS, SparseEncoder
-from fairgear.bench.vae_case import vae_loss, vae_task
+from fairgear.bench.vae_case import WHOLE, vae_case, vae_loss, vae_task
 from fairgear.egos import PageRank, Structure, find_egos
 from fairgear.methods.gear_config import GearConfig, GeneratorConfig
 
@@ -79,8 +87,8 @@ def test_all_ways_to_pagerank_agree(scene: Scene, monkeypatch: pytest.MonkeyPatc
     for node, mass in pushed.settled.items():
         assert mass == pytest.approx(truth[node, few[0]], abs=1e-4)
     assert pushed.edges >= pushed.pushes > 0
-    call = case._get_ppr(1e-5)
-    found = best_of(*call(case.people[:3]), structure, case.people[:3])
+    call = pyg_push(scene.graph.edge_index, structure.num_nodes, ALPHA, 1e-5)
+    found = top_members(call(case.people[:3]), structure, case.people[:3], K)
     ranked = np.argsort(-truth[:, few] / structure.degrees[:, None], axis=0)[:K].T
     for row, (members, wanted) in enumerate(zip(found.tolist(), ranked.tolist(), strict=True)):
         assert members[0] == few[row]
@@ -109,6 +117,81 @@ def test_sides_take_turns_and_overhead_is_taken_off() -> None:
     # Short work is done often within a round; rounds alternate.
     turns = [name for name, before in zip(calls, ["", *calls], strict=False) if name != before]
     assert turns == ["a", "b", "a", "b", "a", "b"]
+
+
+def test_a_long_first_run_counts_and_so_does_its_overhead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("fairgear.bench.measure.time.perf_counter", lambda: clock[0])
+
+    def takes(seconds: float) -> None:
+        clock[0] += seconds
+
+    work = Work(
+        lambda: takes(10.0),
+        4,
+        overhead=lambda: takes(2.0),
+        needs=lambda: Needs(operations=7.0),
+    )
+    (row,) = time_case(Case("thing", 4, {"a": Side(lambda: work)}), 3, 1.0, CPU)
+    assert row["repeats"] == 1
+    assert row["seconds"] == row["median"] == (10.0 - 2.0) / 4
+    assert row["operations"] == 7.0
+
+
+def test_other_work_has_no_ratio(scene: Scene) -> None:
+    assert audit_case(scene).sides["a world a person"].against == NOTHING
+    assert vae_case(scene).sides[WHOLE].against == NOTHING
+    rows: list[dict[str, Any]] = [
+        {"side": "fairgear", "against": "", "seconds": 1.0},
+        {"side": "other", "against": NOTHING, "seconds": 2.0},
+        {"side": "same", "against": "fairgear", "seconds": 3.0},
+    ]
+    assert [row["ratio"] for row in with_ratios(rows)] == [None, None, 3.0]
+
+
+def test_equal_overlap_is_reached_at_the_loosest_bound(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = PprCase(scene)
+    case.too_long = float("inf")
+    # The push is played by rankings that get better: 0 of 60, then all members right.
+    asked: list[float] = []
+
+    def push(edges: Tensor, n: int, alpha: float, epsilon: float) -> Callable[[Tensor], float]:
+        return lambda people: epsilon
+
+    def members(epsilon: float, structure: Structure, people: Tensor, k: int) -> Tensor:
+        asked.append(epsilon)
+        return case.truth if epsilon < 4.5e-5 else torch.full_like(case.truth, -1)
+
+    monkeypatch.setattr(pagerank_case, "pyg_push", push)
+    monkeypatch.setattr(pagerank_case, "top_members", members)
+    assert "eps 4e-05" in case.by_pyg_as_good().note
+    assert asked == pytest.approx([1e-4, 7e-5, 5e-5, 4e-5])
+    case.too_long = -1.0
+    with pytest.raises(Unsuitable, match=r"overlap 0\.0000 at eps 1e-04"):
+        case.by_pyg_as_good()
+    monkeypatch.setattr(pagerank_case, "EQUAL_OVERLAP", 1.01)
+    with pytest.raises(Unsuitable, match="fairgear, close reaches"):
+        case.by_pyg_as_good()
+
+
+def test_the_sides_at_one_tolerance_ask_about_the_same_people(scene: Scene) -> None:
+    case = PprCase(scene)
+    assert len(case.people) == 60
+    sides = case.case().sides
+    for tolerance in ("1e-4", "1e-5"):
+        assert (
+            sides[f"get_ppr, tolerance {tolerance}"].against == f"fairgear, tolerance {tolerance}"
+        )
+    loose, tight = (sides[f"fairgear, tolerance {name}"].make() for name in ("1e-4", "1e-5"))
+    assert loose.units == tight.units == 60
+    assert loose.needs is not None
+    assert tight.needs is not None
+    # A tighter bound takes more pushes, and its share of the limit is of its own count.
+    assert loose.needs().accesses < tight.needs().accesses == case.needs().accesses
 
 
 def test_memory_is_what_a_run_adds() -> None:

@@ -209,3 +209,31 @@ def test_an_index_takes_it_and_its_key_tells() -> None:
     assert index.key == EgoIndex.key_of(graph, precision="close") != EgoIndex.key_of(graph)
     ids, _ = top_k_pagerank(graph.edge_index, N, precision="close")
     assert torch.equal(index.ids.long(), ids)
+
+
+@pytest.mark.parametrize("far", [0, 9999])
+def test_nodes_that_no_coarse_push_has_touched_are_not_overlooked(far: int) -> None:
+    """Eighteen neighbours are hubs; behind the nineteenth are the nodes that matter."""
+    hubs = 19 + (far > 0)
+    leaves = [1999] * 18 + [249] + [far] * (far > 0)
+    sources = [0] * hubs + [hub + 1 for hub, count in enumerate(leaves) for _ in range(count)]
+    n = 1 + hubs + sum(leaves)
+    edges = undirected_edges(torch.tensor([sources, list(range(1, n))]), n)
+    found = [
+        top_k_pagerank(edges, n, precision=how, nodes=torch.tensor([0]))[0]
+        for how in ("exact", "close")
+    ]
+    assert torch.equal(*found)
+
+
+def test_a_hub_is_not_ranked_by_its_neighbours_degrees_alone() -> None:
+    n = 20_000
+    edges = scale_free_edges(n, 10, 5)
+    structure = Structure.of(edges, n)
+    hubs = torch.from_numpy(np.flatnonzero(structure.degrees > 200)[:12])
+    assert len(hubs) >= 5
+    exact, near = (
+        find_egos(structure, PageRank(precision=how), nodes=hubs).ids for how in ("exact", "close")
+    )
+    same = (exact[:, :, None] == near[:, None, :]).any(dim=2).double().mean()
+    assert float(same) >= 0.95

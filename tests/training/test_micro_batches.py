@@ -57,14 +57,33 @@ def test_a_part_draws_the_same_whichever_process_has_it(monkeypatch: pytest.Monk
         drawn[-1].append(float(torch.rand(())))
         return {}
 
+    after = []
     for job in (Ranks(0, 1), Ranks(0, 2), Ranks(1, 2)):
         monkeypatch.setattr("fairgear.training.micro_batches.ranks", lambda job=job: job)
         monkeypatch.setattr(Ranks, "mean_", lambda self, tensors: None)
         torch.manual_seed(5)
         drawn.append([])
         accumulated(4, [model], work, torch.arange(8))
+        after.append(float(torch.rand(())))
     assert len(set(drawn[0])) == 4
     assert drawn[0] == drawn[1] + drawn[2]
+    # What follows in the same step is the same everywhere.
+    assert len(set(after)) == 1
+
+
+def test_what_no_batch_changes_stays_to_the_bit() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    model.register_buffer("direction", torch.rand(50))
+    before = model.get_buffer("direction").clone()
+    x = torch.randn(14, 3)
+
+    def work(rows: Tensor) -> dict[str, Tensor]:
+        model(x[rows]).sum().backward()
+        return {}
+
+    accumulated(7, [model], work, torch.arange(14))
+    assert torch.equal(model.get_buffer("direction"), before)
+    assert int(model[1].get_buffer("num_batches_tracked")) == 1
 
 
 def test_one_part_is_the_plain_step() -> None:

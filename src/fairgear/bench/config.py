@@ -59,7 +59,7 @@ class Bench:
 
     @classmethod
     def quick(cls, **changes: Any) -> Self:
-        """Small graphs of one kind, few repeats, a short pipeline: under two minutes."""
+        """Small graphs of one kind, few repeats, a short pipeline: a few minutes."""
         small: dict[str, Any] = {
             "kinds": KINDS[:1],
             "sizes": QUICK_SIZES,

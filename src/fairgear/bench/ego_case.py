@@ -7,6 +7,7 @@ from fairgear.bench.measure import Case, Side, Work
 from fairgear.bench.pagerank_case import K, PprCase
 from fairgear.bench.scene import Scene
 from fairgear.egos import PageRank, Structure, bits, find_egos
+from fairgear.methods.gear_config import GearConfig
 
 PEOPLE = 1000
 # PyG's functions look at every edge for each person; so many edges make a run.
@@ -14,19 +15,20 @@ EDGES = 4 * 10**7
 
 
 def ego_case(scene: Scene) -> Case:
-    """Egos of some people; PyG is given the members and has no PageRank to compute."""
+    """Egos of some people, as `Gear` finds them; PyG is given the members and ranks nobody."""
     graph, n = scene.graph, len(scene.graph.x)
     people = scene.people(PEOPLE)
+    precision = GearConfig().ego_precision(n)
     few = people[: max(3, min(100, EDGES // max(1, graph.edge_index.shape[1])))]
 
     def by_fairgear() -> Work:
         structure = Structure.of(graph.edge_index, n)
 
         def run() -> None:
-            egos = find_egos(structure, PageRank(K), nodes=people)
+            egos = find_egos(structure, PageRank(K, precision=precision), nodes=people)
             bits.pack(structure, egos.ids, egos.mask)
 
-        return Work(run, len(people), "PageRank and links")
+        return Work(run, len(people), f"PageRank ({precision}, as Gear at this size) and links")
 
     def by_subgraph() -> Work:
         from torch_geometric.utils import subgraph

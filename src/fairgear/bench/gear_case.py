@@ -18,6 +18,7 @@ from fairgear.nn import GraphVAE
 from fairgear.training import seeded
 
 DENSE = "fairgear"
+REMARK = "egos become edge lists at every step, as perturbed ones must"
 # Above this many labels the settings leave one way to train; the paper's preset has but one.
 MANY_LABELS = 10**6
 
@@ -67,7 +68,7 @@ def gear_case(scene: Scene, config: GearConfig) -> Case:
     def side(batching: str) -> Side:
         def make() -> Work:
             task = gear_task(pool, config, device, batching=batching)
-            return Work(lambda: task.step(0), 1)
+            return Work(lambda: task.step(0), 1, "" if batching == DENSE else REMARK)
 
         return Side(make, "" if batching == DENSE else DENSE)
 

@@ -20,6 +20,8 @@ from fairgear.bench.counts import Needs
 SHORT = 0.1
 # A first run longer than this is no warm-up but the first of the rounds.
 LONG = 5.0
+# What a side is held against that does other work than fairgear's: no ratio would mean anything.
+NOTHING = "nothing"
 
 
 class Unsuitable(Exception):  # no error: a side that does not apply at this size
@@ -35,6 +37,8 @@ class Work:
     note: str = ""
     overhead: Callable[[], object] | None = None
     """What `run` does besides, to be timed and taken off."""
+    needs: Callable[[], Needs] | None = None
+    """Of a unit, where it is other work than the benchmark's."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Side:
 
     make: Callable[[], Work]
     against: str = ""
-    """The side of fairgear that it is compared with; empty for those themselves."""
+    """The side of fairgear that it is compared with; empty for those themselves; or `NOTHING`."""
     memory: bool = True
     """Whether its memory is worth a run of its own."""
 
@@ -146,10 +150,12 @@ def _synchronize(device: torch.device) -> None:
 def _first_run(one: _Timed, device: torch.device) -> None:
     """Compile, fill caches, and learn how often the run fits into a round."""
     _, first = _clock(one.work.run, device)
+    off = 0.0
     if one.work.overhead is not None:
-        one.work.overhead()
+        _, off = _clock(one.work.overhead, device)
     if first > LONG:
         one.runs.append(first)
+        one.overheads.append(off)
         return
     _, seconds = _clock(one.work.run, device)
     one.inner = max(1, min(1000, round(SHORT / max(seconds, 1e-6))))
@@ -166,6 +172,8 @@ def _round(one: _Timed, device: torch.device) -> None:
 
 
 def _row(one: _Timed, needs: Needs) -> dict[str, Any]:
+    if one.work.needs is not None:
+        needs = one.work.needs()
     off = min(one.overheads, default=0.0)
     units = one.work.units
     return {

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from fairgear.bench import counts
+from fairgear.bench.get_ppr import overlap, pyg_push, top_members
 from fairgear.bench.measure import Case, Side, Unsuitable, Work
 from fairgear.bench.plain_push import Pushed, plain_push
 from fairgear.bench.power_iteration import power_walks, walk_matrix
 from fairgear.bench.scene import Scene
 from fairgear.egos import PageRank, Structure, find_egos
 
-K, ALPHA, TOLERANCE = 20, 0.15, 1e-5
-SOURCES, FEW, PLAIN = 50, 8, 5
-# What get_ppr is tried with until its overlap is fairgear's; and the share of the time for a
-# benchmark that a person may take before that ends.
-EPSILONS = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7)
-TOO_LONG = 0.01
-EXACT, CLOSE, PUSH = "fairgear", "fairgear, close", "fairgear, tolerance 1e-5"
-LIKE, EQUAL = "get_ppr, tolerance 1e-5", "get_ppr, equal overlap"
+K, ALPHA, TOLERANCE, LOOSE = 20, 0.15, 1e-5, 1e-4
+# People of quick sides and of slow ones, at most. In a small graph a push goes everywhere and takes
+# long, so that no more than one in `ONE_IN` is asked about.
+MANY, SOME, FEW, PLAIN, ONE_IN = 1000, 200, 8, 5, 10
+# The share of the proven top 20 that two sides are compared at, and what get_ppr is tried with
+# until it finds it; the share of the time for a benchmark that a person may take before that ends.
+EQUAL_OVERLAP = 0.995
+EPSILONS = tuple(
+    digit * power for power in (1e-5, 1e-6, 1e-7, 1e-8) for digit in (10, 7, 5, 4, 3, 2)
+)
+TOO_LONG = 0.002
+EXACT, CLOSE = "fairgear", "fairgear, close"
+EQUAL = "get_ppr, equal overlap"
 
 
 class PprCase:
@@ -35,9 +38,11 @@ class PprCase:
     def __init__(self, scene: Scene) -> None:
         self.graph = scene.graph
         self.n = len(scene.graph.x)
-        self.people = scene.people(SOURCES)
+        self.people = scene.people(min(MANY, max(FEW, self.n // ONE_IN)))
+        self.some = self.people[:SOME]
         self.too_long = TOO_LONG * scene.plan.enough
         self.found: dict[str, Callable[[], Tensor]] = {}
+        self._pushed: dict[float, list[Pushed]] = {}
 
     @cached_property
     def structure(self) -> Structure:
@@ -46,79 +51,95 @@ class PprCase:
 
     @cached_property
     def truth(self) -> Tensor:
-        """(m, 20), certain but for ties."""
-        return find_egos(self.structure, PageRank(K, ALPHA), nodes=self.people).ids
+        """(m, 20) of `some`, certain but for ties."""
+        return find_egos(self.structure, PageRank(K, ALPHA), nodes=self.some).ids
 
-    @cached_property
-    def pushed(self) -> list[Pushed]:
+    def pushed(self, tolerance: float) -> list[Pushed]:
         """What a plain push from the first people does, counted."""
         structure = self.structure
-        return [
-            plain_push(structure.indptr, structure.indices, int(node), ALPHA, TOLERANCE)
-            for node in self.people[:PLAIN]
-        ]
+        if tolerance not in self._pushed:
+            self._pushed[tolerance] = [
+                plain_push(structure.indptr, structure.indices, int(node), ALPHA, tolerance)
+                for node in self.people[:PLAIN]
+            ]
+        return self._pushed[tolerance]
 
     def case(self) -> Case:
         """The benchmark."""
-        sides = {EXACT: Side(lambda: self.by_fairgear(EXACT, PageRank(K, ALPHA)))}
-        close = _close()
-        if close is not None:
-            sides[CLOSE] = Side(lambda: self.by_fairgear(CLOSE, close))
-        push = PageRank(K, ALPHA, TOLERANCE)
-        sides[PUSH] = Side(lambda: self.by_fairgear(PUSH, push))
-        best = EXACT if close is None else CLOSE
-        sides[LIKE] = Side(lambda: self.by_pyg(LIKE, TOLERANCE), PUSH)
-        sides[EQUAL] = Side(self.by_pyg_as_good, best, memory=False)
-        sides["SciPy power iteration"] = Side(self.by_scipy, PUSH)
-        sides["plain Python"] = Side(self.by_python, PUSH, memory=False)
+        exact, close = PageRank(K, ALPHA), PageRank(K, ALPHA, precision="close")
+        sides = {
+            EXACT: Side(lambda: self.by_fairgear(EXACT, exact, self.some)),
+            CLOSE: Side(lambda: self.by_fairgear(CLOSE, close, self.people)),
+            EQUAL: Side(self.by_pyg_as_good, CLOSE, memory=False),
+        }
+        for tolerance in (LOOSE, TOLERANCE):
+            sides |= self._same_tolerance(tolerance)
+        tight = _named("fairgear", TOLERANCE)
+        sides["SciPy power iteration"] = Side(self.by_scipy, tight)
+        sides["plain Python"] = Side(self.by_python, tight, memory=False)
         return Case("person", self.n, sides, self.needs, self.checks)
 
-    def by_fairgear(self, name: str, how: PageRank) -> Work:
+    def _same_tolerance(self, tolerance: float) -> dict[str, Side]:
+        ours, theirs = _named("fairgear", tolerance), _named("get_ppr", tolerance)
+        push = PageRank(K, ALPHA, tolerance)
+        return {
+            ours: Side(lambda: self.by_fairgear(ours, push, self.people)),
+            # Its memory takes a process that compiles it again, for the same answer.
+            theirs: Side(
+                lambda: self.by_pyg(theirs, tolerance, self.people),
+                ours,
+                memory=tolerance == TOLERANCE,
+            ),
+        }
+
+    def by_fairgear(self, name: str, how: PageRank, people: Tensor) -> Work:
         """`find_egos`; its set-up sorts the edges."""
         structure = self.structure
         # Compiled code is loaded before anything is timed.
-        find_egos(structure, how, nodes=self.people[:1])
-
-        def run() -> Tensor:
-            return find_egos(structure, how, nodes=self.people).ids
-
-        self.found[name] = run
-        return Work(run, len(self.people))
-
-    def by_pyg(self, name: str, epsilon: float) -> Work:
-        """PyG's push at the same bound on what is left; picking the top 20 is not timed."""
-        call = self._get_ppr(epsilon)
-        # The first call compiles it, for several seconds.
-        call(self.people[:1])
-        self.found[name] = lambda: _best(*call(self.people), self.structure, self.people)
+        find_egos(structure, how, nodes=people[:1])
+        self.found[name] = lambda: find_egos(structure, how, nodes=self.some).ids
         return Work(
-            lambda: call(self.people),
+            lambda: find_egos(structure, how, nodes=people).ids,
+            len(people),
+            f"{len(people)} people",
+            needs=None if how.tolerance is None else lambda: self.needs(how.tolerance or TOLERANCE),
+        )
+
+    def by_pyg(self, name: str, epsilon: float, people: Tensor) -> Work:
+        """PyG's push at the same bound on what is left; picking the top 20 is not timed."""
+        call = pyg_push(self.graph.edge_index, self.n, ALPHA, epsilon)
+        # The first call compiles it, for several seconds.
+        call(people[:1])
+        self.found[name] = lambda: top_members(call(self.some), self.structure, self.some, K)
+        return Work(
+            lambda: call(people),
             # One person's push goes off with the set-up.
-            len(self.people) - 1,
-            f"eps {epsilon:g}, without the choice of the top 20",
-            overhead=lambda: call(self.people[:1]),
+            len(people) - 1,
+            f"{len(people)} people, eps {epsilon:.0e}, without the choice of the top 20",
+            overhead=lambda: call(people[:1]),
         )
 
     def by_pyg_as_good(self) -> Work:
-        """The same at the loosest bound whose top 20 are as right as fairgear's."""
-        few = self.people[:20]
-        how = _close() or PageRank(K, ALPHA)
-        # Every last place right is more than a push without proofs can promise.
-        target = min(self.overlap(find_egos(self.structure, how, nodes=few).ids), 0.999)
+        """The same at the loosest bound whose top 20 are right as often as `EQUAL_OVERLAP`."""
+        close = PageRank(K, ALPHA, precision="close")
+        ours = self.overlap(find_egos(self.structure, close, nodes=self.some).ids)
+        if ours < EQUAL_OVERLAP:
+            raise Unsuitable(f"{CLOSE} reaches an overlap of {ours:.4f}, below {EQUAL_OVERLAP}")
         for epsilon in EPSILONS:
-            call = self._get_ppr(epsilon)
-            call(few[:1])
+            call = pyg_push(self.graph.edge_index, self.n, ALPHA, epsilon)
+            call(self.some[:1])
             begin = time.perf_counter()
-            reached = self.overlap(_best(*call(few), self.structure, few))
-            seconds = (time.perf_counter() - begin) / len(few)
-            if reached >= target:
-                return self.by_pyg(EQUAL, epsilon)
+            visits = call(self.some)
+            seconds = (time.perf_counter() - begin) / len(self.some)
+            reached = self.overlap(top_members(visits, self.structure, self.some, K))
+            if reached >= EQUAL_OVERLAP:
+                return self.by_pyg(EQUAL, epsilon, self.some)
             # It takes the newest of those that wait first, and far longer at each finer bound.
             if seconds > self.too_long:
                 break
         raise Unsuitable(
-            f"overlap {reached:.4f} at eps {epsilon:g} and {1000 * seconds:.0f} ms a person; "
-            f"{target:.4f} was wanted"
+            f"overlap {reached:.4f} at eps {epsilon:.0e} and {1000 * seconds:.0f} ms a person; "
+            f"{EQUAL_OVERLAP} was wanted"
         )
 
     def by_scipy(self) -> Work:
@@ -140,58 +161,26 @@ class PprCase:
 
         return Work(run, len(few), f"{len(few)} people")
 
-    def needs(self) -> counts.Needs:
-        """Of a push at 1e-5, counted in plain Python."""
-        count = len(self.pushed)
+    def needs(self, tolerance: float = TOLERANCE) -> counts.Needs:
+        """Of a push at a tolerance, counted in plain Python."""
+        pushed = self.pushed(tolerance)
         return counts.push(
-            sum(one.pushes for one in self.pushed) / count,
-            sum(len(one.settled) for one in self.pushed) / count,
+            sum(one.pushes for one in pushed) / len(pushed),
+            sum(len(one.settled) for one in pushed) / len(pushed),
         )
 
     def checks(self) -> dict[str, Any]:
         """The share of the certain top 20 that each side found."""
         found = {name: f"overlap {self.overlap(run()):.4f}" for name, run in self.found.items()}
-        edges = sum(one.edges for one in self.pushed) / len(self.pushed)
+        pushed = self.pushed(TOLERANCE)
+        edges = sum(one.edges for one in pushed) / len(pushed)
         found["plain Python"] = f"{edges:,.0f} edges followed a person"
         return found
 
     def overlap(self, found: Tensor) -> float:
         """Share of the certain members that are among `found` (m, 20), of the first people."""
-        truth = self.truth[: len(found)]
-        return float((truth[:, :, None] == found[:, None, :]).any(dim=2).double().mean())
-
-    def _get_ppr(self, epsilon: float) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
-        from torch_geometric import EdgeIndex
-        from torch_geometric.utils import get_ppr
-
-        # Sorted beforehand, so that its set-up has as little as possible to do.
-        edges = EdgeIndex(
-            self.graph.edge_index, sparse_size=(self.n, self.n), sort_order="row"
-        ).fill_cache_()
-
-        def call(people: Tensor) -> tuple[Tensor, Tensor]:
-            index, weight = get_ppr(edges, ALPHA, epsilon, target=people, num_nodes=self.n)
-            return index, weight
-
-        return call
+        return overlap(found, self.truth[: len(found)])
 
 
-def _close() -> PageRank | None:
-    """The ranking that is close to certain, where there is such an option."""
-    if "precision" in {item.name for item in fields(PageRank)}:
-        options: dict[str, Any] = {"precision": "close"}
-        return PageRank(K, ALPHA, **options)
-    return None
-
-
-def _best(index: Tensor, weight: Tensor, structure: Structure, people: Tensor) -> Tensor:
-    """(m, 20) members by visits divided by degree, the person first; −1 where there are fewer."""
-    score = weight.double() / torch.from_numpy(structure.degrees)[index[1]]
-    found = torch.full((len(people), K), -1)
-    begins = np.flatnonzero(np.diff(index[0].numpy(), prepend=-1))
-    for row, (begin, end) in enumerate(zip(begins, [*begins[1:], index.shape[1]], strict=True)):
-        near, worth = index[1, begin:end], score[begin:end].clone()
-        worth[near == people[row]] = float("inf")
-        top = near[worth.topk(min(K, len(near))).indices]
-        found[row, : len(top)] = top
-    return found
+def _named(who: str, tolerance: float) -> str:
+    return f"{who}, tolerance {tolerance:.0e}".replace("e-0", "e-")

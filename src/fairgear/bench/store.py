@@ -58,6 +58,7 @@ class Store:
         self.settings = plan.settings()
         self.rows: list[Row] = []
         self.finished: set[Cell] = set()
+        _check_folder(folder)
         if self.json.exists():
             self._read()
 
@@ -111,6 +112,19 @@ class Store:
                     next_step="choose another --out, or delete that folder",
                 )
         self.rows, self.finished = rows, finished
+
+
+def _check_folder(folder: Path) -> None:
+    """Make it: what cannot be written is known before minutes have gone into it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"--out {folder}",
+            got=(error.strerror or "an error").lower(),
+            allowed="a folder, there already or to be made",
+            next_step="choose another --out",
+        ) from error
 
 
 def cell_of(row: Mapping[str, Any]) -> Cell:

@@ -32,6 +32,7 @@ class Worker:
         environment = {**os.environ, **dict.fromkeys(THREADS, str(plan.threads))}
         # As for every command: threads that spin while they wait take the core from the others.
         environment.setdefault("OMP_WAIT_POLICY", "passive")
+        environment.setdefault("GOMP_SPINCOUNT", "10000")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "fairgear.bench", json.dumps(order)],
             stdin=subprocess.PIPE,

@@ -43,7 +43,7 @@ def bench(
     Parameters
     ----------
     quick
-        Graphs of 1,000 and 10,000 people of one kind, few repeats: under two minutes.
+        Graphs of 1,000 and 10,000 people of one kind, few repeats: a few minutes.
     only
         Some of: pagerank, egos, "step", "default step", "vae step", embedding, audit, pipeline.
         [default: all]

@@ -33,7 +33,7 @@ _FINE = (0, 3)
 
 @dataclass(frozen=True)
 class JobConfig(Config):
-    """The processes that share a command. They decide how long it takes, never its results."""
+    """The processes that share a command."""
 
     devices: int | None = None
     """Processes on this machine, which share the work: CUDA cards, one each, or on the CPU any

@@ -23,6 +23,9 @@ from fairgear.egos.table import Floats, Ints, Keys, State, Table, find
 LEVEL, PEAK = 0.5, 0.0005
 # Where the doubt is below this share of the last place's score, the estimate decides.
 NEAR = 1e-2
+# But not where more than this share of it still lies on the best themselves: around a hub nobody
+# but the centre may have been pushed, and neighbours would be told apart by their degrees alone.
+UNPUSHED = 0.5
 # The next push goes to this share of the greatest ρ.
 FINER = 0.5
 # Edges that one node may follow before the estimate decides: so many, and so many more for each
@@ -67,7 +70,7 @@ def estimate(
             centre, alpha, False, twins, state[0], state[1], state[2][:count]
         )
         best = first_places(centre, k - 1, estimates, nodes, 0.0, -1.0)
-        near, slack, looks = _near(
+        near, slack, unpushed, looks = _near(
             indptr,
             indices,
             twins,
@@ -98,7 +101,10 @@ def estimate(
             -1.0,
         )
         last = estimates[best[-1]]
-        if lead > 0.0 or slack <= NEAR * last or followed >= budget:
+        # Who has not been touched yet may still pull so much.
+        lead = min(lead, last - slack - alpha * (1.0 - alpha) * greatest)
+        near_enough = slack <= NEAR * last and unpushed <= UNPUSHED * last
+        if lead > 0.0 or near_enough or followed >= budget:
             best = first_places(centre, k - 1, estimates, nodes, last, TIE * last)
             return nodes[best], lead > 0.0, state, count
         threshold = min(threshold, greatest) * FINER
@@ -120,15 +126,16 @@ def _near(
     nodes: Keys,
     estimates: Floats,
     best: Ints,
-) -> tuple[Ints, float, int]:
+) -> tuple[Ints, float, float, int]:
     """Places of the best and of all that may come before them, with what they pull added.
 
-    Also the lead that they need, and how many neighbours were looked at.
+    Also the lead that they need, the mean part of their scores that lies on themselves unpushed,
+    and how many neighbours were looked at.
     """
     factor = alpha * (1.0 - alpha)
     chosen = np.zeros(len(nodes), np.bool_)
     looked = 0
-    level, top = 0.0, 0.0
+    level, top, own = 0.0, 0.0, 0.0
     lowest = np.inf
     for place in best:
         chosen[place] = True
@@ -138,6 +145,8 @@ def _near(
         level += mean
         top = max(top, mean)
         looked += looks
+        entry = table[find(table, nodes[place])]
+        own += max(entry["residual"], 0.0) / entry["degree"]
     slack = LEVEL * level / np.sqrt(len(best) * looked) + PEAK * greatest
     # No neighbourhood of a node that is not among the best is likely to hold much more than theirs.
     reach = factor * min(greatest, 2.0 * top + 0.2 * greatest) + slack
@@ -154,4 +163,4 @@ def _near(
             looked += looks
         near[held] = place
         held += 1
-    return near[:held], slack, looked
+    return near[:held], slack, alpha * own / len(best), looked

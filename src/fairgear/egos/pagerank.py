@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.compiled import in_chunks
+from fairgear.compiled import in_chunks, threads
 from fairgear.egos import search
 from fairgear.egos.power import power_egos
 from fairgear.egos.structure import Structure
@@ -134,7 +134,8 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
         power_egos(structure, sources, how.alpha, how.steps, how.rank_by == "visits", ids, mask)
     else:
         work = partial(_search, structure, how, sources, ids, mask, uncertified)
-        in_chunks(work, m, CHUNK, "egos")
+        # Few people are divided too, so that every thread has some.
+        in_chunks(work, m, max(1, min(CHUNK, m // (4 * threads()))), "egos")
     doubtful = int(uncertified.sum())
     if doubtful:
         log(f"egos: {doubtful} of {m} have a last place that is tied, nearly, or past the budget")

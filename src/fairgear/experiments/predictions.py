@@ -32,13 +32,13 @@ def write_predictions(
     people, done = who(graph), 0
     found = scores_of(model, graph)
     first = next(found)
-    table = _rows(model, graph, people, first, 0).merge(measured, on="node_id", how="left")
+    table = _beside(_rows(model, graph, people, first, 0), measured)
     with parquet_stream(path, group=GROUP, schema=_schema(table)) as stream:
         stream.write(table)
         done = len(first)
         for scores in found:
             rows = _rows(model, graph, people, scores, done)
-            stream.write(rows.merge(measured, on="node_id", how="left"))
+            stream.write(_beside(rows, measured))
             done += len(scores)
 
 
@@ -69,15 +69,21 @@ def _rows(
     return frame
 
 
+def _beside(rows: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
+    """`rows` with what was measured of them; its ids are hashed once for all pieces."""
+    found = measured.reindex(rows["node_id"])
+    return pd.concat([rows.reset_index(drop=True), found.reset_index(drop=True)], axis=1)
+
+
 def _measured(evaluation: Evaluation, everyone: int) -> pd.DataFrame:
-    """What was measured of people, beside their ids."""
+    """What was measured of people, by their ids."""
     measured = evaluation.people.drop(
         columns=["node_name", "y", "sens", "score", "label"], errors="ignore"
-    )
+    ).set_index("node_id")
     if len(measured) == everyone:
         return measured
     # Others have gaps there, which whole numbers and truth values cannot show.
-    return measured.astype({key: np.float64 for key in measured.columns if key != "node_id"})
+    return measured.astype(np.float64)
 
 
 def _schema(table: pd.DataFrame) -> pa.Schema:

@@ -110,11 +110,15 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         if not x_known:
             validation.check_features(x)
         n, device = x.shape[0], x.device
-        if not edges_known:
+        # Edges are well for the people that they were checked for.
+        if stored is None or not edges_known or n != len(stored.csr[0]) - 1:
             validation.check_edges(edge_index, n)
             edge_index = sort_edges(edge_index, n)
-        if not (x_known and stored is not None and stored.holds("sens", sens)):
+        same = stored is not None and x_known and stored.holds("sens", sens)
+        if stored is None or not same or sens_column != stored.sens_column:
             validation.check_sensitive(sens, sens_kind, x, sens_column)
+        else:
+            validation.check_kind(sens_kind)
         y = torch.full((n,), -1, device=device) if y is None else y
         validation.check_labels(y, n)
         node_id = torch.arange(n, device=device) if node_id is None else node_id

@@ -123,12 +123,17 @@ def check_labels(y: Tensor, num_nodes: int) -> None:
     _check_values("labels y", y, (-1, 0, 1), "0, 1, or -1 where unknown", "recode the label")
 
 
-def check_sensitive(sens: Tensor, kind: str, x: Tensor, column: int | None) -> None:
-    """The sensitive attribute is of the kind declared and agrees with its column of x."""
+def check_kind(kind: str) -> None:
+    """The kind of the sensitive attribute is a known one."""
     if kind not in SENSITIVE_KINDS:
         raise GraphError(
             "sens_kind", got=repr(kind), allowed=SENSITIVE_KINDS, next_step="declare a known kind"
         )
+
+
+def check_sensitive(sens: Tensor, kind: str, x: Tensor, column: int | None) -> None:
+    """The sensitive attribute is of the kind declared and agrees with its column of x."""
+    check_kind(kind)
     _check_vector("sensitive attribute sens", sens, x.shape[0], torch.int64)
     _check_values(
         "sensitive attribute sens, declared binary",

@@ -62,10 +62,11 @@ class EgoSource:
         if self._sens.device.type == self.device.type:
             return Ego.of(self._index.batch(rows, self._x), self._sens)
         index = self._index
-        sent = (index.ids[rows], index.mask[rows], index.adjacency[rows])
+        ids = index.ids[rows]
+        x, sens = self._x[ids.long()], _sent(self._sens[ids.long()], self.device)
+        sent = (ids, index.mask[rows], index.adjacency[rows])
         ids, mask, words = (_sent(values, self.device) for values in sent)
-        batch = make_batch(ids, mask, words, self._x)
-        sens = _sent(self._sens[index.ids[rows].long()], self.device)
+        batch = make_batch(ids, mask, words, _Collected(x))
         return Ego(batch.x, sens * mask, batch.adjacency, mask, batch.n_id)
 
 
@@ -82,6 +83,18 @@ class ScaledRows:
         """The features of these rows of the graph."""
         taken = self._x[rows.to(self._x.device)]
         return self._scaler.scaled(_sent(taken, self._scaler.mean.device))
+
+
+class _Collected:
+    """Members' features that are where they are wanted already."""
+
+    dtype = torch.float32
+
+    def __init__(self, x: Tensor) -> None:
+        self._x = x
+
+    def __getitem__(self, rows: Tensor) -> Tensor:
+        return self._x
 
 
 def _features(graph: SensitiveGraph, scaler: FeatureScaler) -> Tensor | ScaledRows:

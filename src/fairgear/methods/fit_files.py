@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
-from fairgear.files import writes
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.base import Method
 from fairgear.tensor_files import damaged
 from fairgear.training import Checkpoint
 from fairgear.version import installed_version
 
-# Where among the checkpoints the egos of a large graph are.
+# Where among the checkpoints the egos of a large graph are. They stay: who has fitted a model asks
+# about the same graph again, in other processes too.
 EGOS = "egos"
 
 
@@ -44,8 +43,6 @@ class FitCheckpoints:
         """Done: none is needed any more."""
         for made in self._made:
             made.remove()
-        if self._folder is not None and writes():
-            shutil.rmtree(Path(self._folder) / EGOS, ignore_errors=True)
 
 
 def run_key(method: Method, graph: SensitiveGraph, *more: str | None) -> str:

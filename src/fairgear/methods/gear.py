@@ -36,6 +36,7 @@ from fairgear.ranks import ranks
 from fairgear.tensor_files import damaged
 from fairgear.training import History, seeded, train
 from fairgear.training.checkpoints import load_module, module_tensors
+from fairgear.training.micro_batches import check_divides
 from fairgear.training.together import train_together
 
 # Egos a forward pass when scoring: bounds memory whatever the size of the graph.
@@ -152,8 +153,8 @@ class Gear(NetworkMethod):
             settings: those of all models.
         """
         each = [graphs] * len(seeds) if isinstance(graphs, SensitiveGraph) else list(graphs)
+        check_stackable(GearConfig.from_dict(settings).effective(), each, seeds)
         models = [cls(seed=seed, device=device, **settings) for seed in seeds]
-        check_stackable(models[0].config.effective(), each, seeds)
         data: list[GearData] = []
         for model, graph in zip(models, each, strict=True):
             check_trainable(graph)
@@ -192,6 +193,8 @@ class Gear(NetworkMethod):
         """Forget an earlier fit, make fresh modules, and gather what the fit reads."""
         config = self.config.effective()
         config.check_together()
+        config.check_labels(int(graph.train_mask.sum()))
+        check_divides(config.micro_batches, ranks())
         self.threshold_, self.history_, self.generator_report_ = None, {}, None
         self.causal_model_ = None
         self._settings, self.trials_ = self.config, []
@@ -247,11 +250,6 @@ class Gear(NetworkMethod):
         if self.regime_.threshold == "validation":
             scores = self.predict_proba(graph, nodes=graph.val_mask)[:, 1]
             self.threshold_ = most_accurate(graph.y[graph.val_mask].cpu().numpy(), scores)
-
-    def _forward(self, graph: SensitiveGraph, nodes: Tensor | None) -> tuple[Tensor, Tensor]:
-        """All chunks as one."""
-        z, logits = zip(*self.chunks(graph, nodes=nodes), strict=True)
-        return torch.cat(z), torch.cat(logits)
 
     @torch.no_grad()
     def chunks(

@@ -12,6 +12,7 @@ from fairgear.methods.config import Config, Limits
 
 ENCODER_NAMES = ("graphsage", "gcn", "gin", "jk", "infomax")
 VARIANTS = ("full", "ns", "nn", "np", "nc")
+PRECISIONS = ("float32", "tf32", "bf16")
 # Training labels up to which both ways to train are tried.
 FEW_LABELS = 5000
 # People of a graph up to which the members of egos are proven, where it is left open.
@@ -234,10 +235,13 @@ class GearConfig(Config):
                 allowed="0",
                 next_step="leave assignments out, or use the augmentation 'vae'",
             )
-        smallest = min(
-            size for size in (self.batch_size, self.generator.batch_size, 100) if size is not None
-        )
-        if smallest < 2 * self.micro_batches:
+        self.check_labels(100)
+
+    def check_labels(self, labels: int) -> None:
+        """Refuse parts of a batch that so many labels cannot fill."""
+        sizes = (self.batch_size, self.generator.batch_size, labels)
+        smallest = min(size for size in sizes if size is not None)
+        if self.micro_batches > 1 and smallest < 2 * self.micro_batches:
             # Batch norm needs two people to tell a mean from a spread.
             raise ParameterError(
                 "micro_batches",
@@ -271,7 +275,7 @@ class GearConfig(Config):
             "steps": (1, 10**7),
             "batch_size": (2, 10**6),
             "micro_batches": (1, 10**4),
-            "precision": ("float32", "tf32", "bf16"),
+            "precision": PRECISIONS,
             "validate_every": (1, 10**7),
             "averaging": (0, 0.9999),
             "selection": ("tradeoff", "loss"),

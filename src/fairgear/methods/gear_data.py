@@ -16,6 +16,8 @@ from fairgear.training import seeded
 
 # Of more people than this, so many say how features are scaled and what is erased of them.
 STATISTICS = 2**18
+# But everybody does where so few of a group would.
+FEWEST = 1000
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class GearData:
     ) -> Self:
         """Fit the scaler, and gather what else is needed; `egos` where they are at hand."""
         order = graph.node_id.argsort()
-        asked = _asked(order)
+        asked = _asked(order, graph.sens)
         scaler.fit(graph, asked)
         masks = (graph.train_mask, graph.val_mask)
         rows = [mask[order].nonzero()[:, 0].to(device) for mask in masks]
@@ -56,10 +58,16 @@ class GearData:
         )
 
 
-def _asked(order: Tensor) -> Tensor:
-    """Some of the people, in the same order; all, where they are not too many."""
+def _asked(order: Tensor, sens: Tensor) -> Tensor:
+    """Some of the people, in the same order; all, where they are not too many.
+
+    They are drawn at random; where that leaves out people of a group of few, all are taken.
+    """
     if len(order) <= STATISTICS:
         return order
     with seeded(0, "statistics"):
         drawn = torch.randperm(len(order))[:STATISTICS]
-    return order[drawn.sort().values]
+    asked = order[drawn.sort().values]
+    if min(int((sens[asked] == group).sum()) for group in (0, 1)) < FEWEST:
+        return order
+    return asked

@@ -13,7 +13,7 @@ from fairgear.methods.augmentation import GREATEST_GRADIENT, Reading, VaeLoss, V
 from fairgear.methods.ego_source import EgoSource
 from fairgear.methods.gear_config import GearConfig
 from fairgear.methods.gear_loss import GearLoss, Views, joined_views
-from fairgear.methods.gear_training import CHUNK, GearTask
+from fairgear.methods.gear_training import CHUNK, GearTask, judges
 from fairgear.methods.generators import Ego
 from fairgear.training.adam import adam_of, set_learning_rate
 from fairgear.training.loop import Validation
@@ -43,20 +43,22 @@ def check_stackable(
         )
     fields = ("x", "edge_index", "sens", "node_id", "y")
     for graph in graphs[1:]:
-        if graph is not graphs[0] and any(
-            not torch.equal(graph[field], graphs[0][field]) for field in fields
-        ):
+        same = graph.sens_column == graphs[0].sens_column and all(
+            torch.equal(graph[field], graphs[0][field]) for field in fields
+        )
+        if not same:
             raise GraphError(
                 "graphs of seeds that are trained together",
                 got="graphs that differ in more than their masks",
                 allowed="the same people, edges and labels, split otherwise",
                 next_step="fit them one by one",
             )
-    if len({int(graph.train_mask.sum()) for graph in graphs}) > 1:
+    sizes = {(int(graph.train_mask.sum()), int(graph.val_mask.sum())) for graph in graphs}
+    if len(sizes) > 1:
         raise GraphError(
             "graphs of seeds that are trained together",
             got="splits of different sizes",
-            allowed="as many training people in each",
+            allowed="as many training and as many validation people in each",
             next_step="make the splits by one name, see fairgear.graph.split",
         )
 
@@ -127,10 +129,10 @@ class GearStack(Stack):
         first = tasks[0]
         self.egos, self.config, self.regime = first.egos, first.config, first.regime
         self.y = first.y
-        # Splits of one kind may differ by a person or two.
-        judges = min(len(task.val_rows) for task in tasks)
+        # As many judges for each: of rare classes more or fewer may have been taken.
+        fewest = min(len(task.val_rows) for task in tasks)
         for task in tasks:
-            task.val_rows = task.val_rows[:judges]
+            task.val_rows = judges(task.val_rows, task.y, fewest)
         self._train_rows = torch.stack([task.train_rows for task in tasks])
         self._weights = WeightStack([task.loss for task in tasks])
         self._average = self._weights.evaluating()

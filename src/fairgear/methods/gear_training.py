@@ -44,7 +44,7 @@ class GearTask(Task):
         self.egos = data.egos
         self.y = data.y
         self.train_rows = data.train_rows
-        self.val_rows = _spread_out(data.val_rows, JUDGES)
+        self.val_rows = judges(data.val_rows, data.y, JUDGES)
         self.loss = GearLoss(network, generator, config, regime)
         # The average over the last steps is what is validated and kept: it is steadier than any
         # one of them. Without averaging it is the network itself.
@@ -52,7 +52,9 @@ class GearTask(Task):
         if config.averaging > 0:
             self.average = copy.deepcopy(network).requires_grad_(False)
         self.average_loss = GearLoss(self.average, generator, config, regime)
-        self.modules = {"network": network, "average": self.average}
+        self.modules = {"network": network}
+        if self.average is not network:
+            self.modules["average"] = self.average
         # Adam adds weight_decay·θ to the gradient; that of μ‖θ‖² is 2μθ.
         self.optimizers = {
             "network": adam(network, regime.learning_rate, weight_decay=2 * regime.weight_decay)
@@ -153,8 +155,16 @@ class GearTask(Task):
                 mean.copy_(now)
 
 
-def _spread_out(rows: Tensor, most: int) -> Tensor:
-    """At most so many of the rows, at even distances."""
+def judges(rows: Tensor, y: Tensor, most: int) -> Tensor:
+    """At most so many of the rows, at even distances within each class, in their order."""
     if len(rows) <= most:
         return rows
-    return rows[torch.linspace(0, len(rows) - 1, most, device=rows.device).long()]
+    classes = [rows[y[rows] == label] for label in (0, 1)]
+    # A rare class keeps at least one in four of the places, as far as it goes.
+    fewest = min(min(len(part) for part in classes), most // 4)
+    kept = []
+    for part in classes:
+        places = max(fewest, min(len(part) * most // len(rows), most - fewest))
+        step = torch.arange(places, device=rows.device) * len(part) // places
+        kept.append(part[step])
+    return torch.cat(kept).sort().values

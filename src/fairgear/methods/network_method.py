@@ -19,14 +19,10 @@ class NetworkMethod(Method):
     """Probabilities and representations from what `_forward` gives."""
 
     @abstractmethod
-    def _forward(self, graph: SensitiveGraph, nodes: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Representations (m, dim) and logits (m,) of `nodes` (default: all), on the CPU."""
-
     def chunks(
         self, graph: SensitiveGraph, *, nodes: Tensor | None = None
     ) -> Iterator[tuple[Tensor, Tensor]]:
-        """What `_forward` gives, for one run of `nodes` after another; here for all at once."""
-        yield self._forward(graph, nodes)
+        """Representations (m, dim) and logits (m,) on the CPU, for runs of `nodes` in turn."""
 
     def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
         """Probabilities (m, 2); the graph may be another than the one in `fit`."""

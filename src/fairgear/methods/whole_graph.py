@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -228,7 +229,10 @@ class WholeGraph(NetworkMethod):
         return self
 
     @torch.no_grad()
-    def _forward(self, graph: SensitiveGraph, nodes: Tensor | None) -> tuple[Tensor, Tensor]:
+    def chunks(
+        self, graph: SensitiveGraph, *, nodes: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """All people at once: a layer reads the whole graph."""
         self._fitted_threshold()
         # `device` may have been changed since the fit.
         self.scaler_.to(self._home())
@@ -237,7 +241,7 @@ class WholeGraph(NetworkMethod):
         rows = rows_of(graph, nodes)
         people = self._people(graph)
         z, logits = outputs(self._modules["network"], people, people.numbers(rows), self._settings)
-        return z.cpu(), logits.cpu()
+        yield z.cpu(), logits.cpu()
 
     def _people(self, graph: SensitiveGraph) -> People:
         """The graph in the order of the ids: reordering its rows changes nothing."""

@@ -20,6 +20,11 @@ def drop_bytes(shape: Sequence[int], share: float) -> tuple[Tensor, float]:
     return (words.view(torch.uint8)[:size] >= level).view(*shape), level / _LEVELS
 
 
+def batched(tensor: Tensor) -> bool:
+    """Whether several seeds are trained at once, who have a dimension that is not seen inside."""
+    return bool(torch._C._functorch.is_batchedtensor(tensor))
+
+
 class Dropout(nn.Module):
     """As torch's, several times as fast on a CPU; the share is rounded to a 256th there."""
 
@@ -36,7 +41,7 @@ def dropout(x: Tensor, share: float, training: bool) -> Tensor:
     """`x` with a share of it zero and the rest scaled up, in training."""
     if share == 0 or not training:
         return x
-    if x.is_cuda or torch._C._functorch.is_batchedtensor(x):
+    if x.is_cuda or batched(x):
         return F.dropout(x, share, training)
     kept, dropped = drop_bytes(x.shape, share)
     return x * (kept.to(x.dtype) / (1 - dropped))

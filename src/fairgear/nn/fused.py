@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from fairgear.nn import fused_cuda
-from fairgear.nn.dropout import drop_bytes
+from fairgear.nn.dropout import batched, drop_bytes
 
 # Numbers of the hidden layer in a block: two megabytes, which a core's cache holds.
 _BLOCK = 2**19
@@ -24,7 +24,10 @@ def available(inputs: Tensor) -> bool:
     """Whether it can be done for these inputs, and pays."""
     if inputs.requires_grad:
         return False
-    return fused_cuda.available() if inputs.is_cuda else not _batched(inputs)
+    if inputs.is_cuda:
+        return fused_cuda.available(inputs.shape[-1])
+    # Autocast knows nothing of what is written into buffers here.
+    return not batched(inputs) and not torch.is_autocast_enabled("cpu")
 
 
 def read_hidden(inputs: Tensor, weight: Tensor, rows: Tensor, dropout: float) -> Tensor:
@@ -79,8 +82,3 @@ class _ReadInBlocks(torch.autograd.Function):
 def _blocks(egos: int, size: int) -> list[slice]:
     step = max(1, _BLOCK // size)
     return [slice(begin, min(begin + step, egos)) for begin in range(0, egos, step)]
-
-
-def _batched(tensor: Tensor) -> bool:
-    """Whether several seeds are trained at once, who have a dimension that is not seen here."""
-    return bool(torch._C._functorch.is_batchedtensor(tensor))

@@ -16,6 +16,8 @@ from torch import Tensor
 # in the forward pass, and parts into which the egos are divided when gradients are summed.
 _ROWS, _COLUMNS, _REPEATS, _PARTS = 64, 64, 8, 16
 _WARPS = 4
+# Of the inputs of a block: twice the features and one.
+_WIDEST = 128
 
 
 @functools.cache
@@ -27,12 +29,13 @@ def _kernels() -> Any | None:
     return fused_kernels
 
 
-def available() -> bool:
-    """Whether there is Triton, and tensor cores may be used.
+def available(features: int) -> bool:
+    """Whether there is Triton, tensor cores may be used, and a block fits a card's fast memory.
 
     In full float32 the kernel's products take longer than what it spares.
     """
-    return torch.backends.cuda.matmul.allow_tf32 and _kernels() is not None
+    fits = 2 * features + 1 <= _WIDEST
+    return torch.backends.cuda.matmul.allow_tf32 and fits and _kernels() is not None
 
 
 def read_hidden(inputs: Tensor, weight: Tensor, rows: Tensor, dropout: float) -> Tensor:

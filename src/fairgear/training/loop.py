@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from fairgear.progress import bar
+from fairgear.ranks import ranks
 from fairgear.tensor_files import damaged, take
 from fairgear.training import checkpoints
 from fairgear.training.checkpoints import Checkpoint
@@ -122,11 +123,16 @@ class Run:
         for module in self.task.modules.values():
             module.train()
         if outcome is not None:
-            self.keep(outcome)
+            # Machines round differently; which state is the best, all must see alike.
+            score, figures = ranks().agreed((outcome.score, outcome.figures))
+            self.keep(Validation(score, figures))
 
     def improves(self, outcome: Validation) -> bool:
-        """Whether no state so far was as good."""
-        return self.history.best_score is None or outcome.score > self.history.best_score
+        """Whether no state so far was as good; one that cannot be judged is never better."""
+        if self.history.best_score is None:
+            return True
+        # A first score that is no number gives way to any that is one.
+        return not outcome.score <= self.history.best_score and outcome.score == outcome.score
 
     def keep(self, outcome: Validation) -> None:
         """Write the outcome down, and keep the weights if they are the best so far."""

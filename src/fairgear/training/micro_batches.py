@@ -1,8 +1,9 @@
 """A step in parts: each part of the batch by itself, on whichever process, then the mean.
 
-What a step does hangs on the number of its parts alone, not on the number of processes that share
-them: every part has its own random numbers, and batch norm takes its statistics within a part.
-The running statistics become the mean of what each part would have made of them.
+What a step does hangs on the number of its parts, not on the number of processes that share
+them, but for the order in which the parts are added: every part has its own random numbers, and
+batch norm takes its statistics within a part. The running statistics become the mean of what each
+part would have made of them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairgear.errors import ParameterError
 from fairgear.ranks import Ranks, ranks
@@ -45,10 +47,13 @@ def accumulated(
     check_divides(count, job)
     if count == 1:
         return work(*rows)
-    seeds = torch.randint(2**62, (count,)).tolist()
+    *seeds, after = torch.randint(2**62, (count + 1,)).tolist()
     parts = list(zip(*(values.tensor_split(count) for values in rows), strict=True))
-    buffers = [b for module in modules for b in module.buffers() if b.is_floating_point()]
+    # The running statistics; other buffers do not change, and means of equals would move them.
+    norms = [m for module in modules for m in module.modules() if isinstance(m, _BatchNorm)]
+    buffers = [b for norm in norms for b in norm.buffers() if b.is_floating_point()]
     begin = [buffer.clone() for buffer in buffers]
+    seen = [n.num_batches_tracked.clone() for n in norms if n.num_batches_tracked is not None]
     sums = [torch.zeros_like(buffer) for buffer in buffers]
     terms: dict[str, Tensor] = {}
     own = range(count)[job.share(count)]
@@ -62,6 +67,11 @@ def accumulated(
             total += buffer
     for buffer, total in zip(buffers, sums, strict=True):
         buffer.copy_(total)
+    for norm, before in zip(norms, seen, strict=True):
+        assert norm.num_batches_tracked is not None
+        norm.num_batches_tracked.copy_(before + 1)
+    # Whichever parts were here, what follows draws the same in all processes.
+    reseed(after)
     gradients = [p.grad for m in modules for p in m.parameters() if p.grad is not None]
     means = [*gradients, *buffers, *terms.values()]
     for mean in means:

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 import torch
 
-PRECISIONS = ("float32", "tf32", "bf16")
-
 
 def forward_in(precision: str, device: torch.device) -> torch.autocast:
     """Inside, a forward pass is computed in that precision, and its backward pass will be too.

@@ -42,7 +42,7 @@ def test_everything_is_there(worlds: Worlds, tmp_path: Path) -> None:
     manifest = export_worlds(worlds, folder, nodes=NODES, self_people=4, about=about, extra=[other])
     assert manifest.to_dict() == read_manifest(folder).to_dict()
     found = json.loads((folder / "manifest.json").read_text())
-    assert found["format"] == 2
+    assert found["format"] == 3
     assert found["graph_format"] == "csv"
     assert found["fingerprint"] == worlds.fingerprint
     assert found["graph"] == worlds.graph.fingerprint("edge_index", "sens", "node_id")
@@ -269,7 +269,7 @@ def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
         f"folder {tmp_path}: got no manifest.json of exported worlds in it; allowed: a folder "
         "that fairgear exported worlds to. Next: check the path, or export the worlds again."
     )
-    for content in (None, "{", "[]", '{"format": 1}', '{"format": 2, "worlds": [3]}'):
+    for content in (None, "{", "[]", '{"format": 2}', '{"format": 3, "worlds": [3]}'):
         if content is not None:
             (tmp_path / "manifest.json").write_text(content)
         with pytest.raises(FileError) as caught:

@@ -168,6 +168,18 @@ def _text(name: str, content: str) -> Callable[[Path], None]:
     return write
 
 
+def _damaged(name: str) -> Callable[[Path], None]:
+    """A Parquet file whose ends are whole and whose pages are not."""
+
+    def write(folder: Path) -> None:
+        path = folder / name
+        table(6).assign(a=range(6))[["a", "s", "y"]].to_parquet(path)
+        held = path.read_bytes()
+        path.write_bytes(held[:4] + b"\xff" * 60 + held[64:])
+
+    return write
+
+
 def _edges(pairs: Any) -> Callable[[Path], None]:
     return lambda folder: np.save(folder / "e.npy", np.array(pairs))
 
@@ -190,6 +202,7 @@ BROKEN: list[tuple[Callable[[Path], None], dict[str, Any], str]] = [
     (_text("e.csv", "a\n1\n"), {"edges": "e.csv"}, "1 column"),
     (_text("e.csv", "# nothing\n\n"), {"edges": "e.csv"}, "no edges"),
     (_text("e.parquet", "no table"), {"edges": "e.parquet"}, "no table in Parquet"),
+    (_damaged("e.parquet"), {"edges": "e.parquet"}, r"e\.parquet: got no table .* damaged one"),
     (_text("e.doc", "0 1"), {"edges": "e.doc"}, "ends in .doc"),
     (_people(a=[1, 2, np.nan, 4, 5, 6]), {}, r"missing values: got a \(1\)"),
     (_people(a=[1, 2, np.inf, 4, 5, 6]), {}, "infinite"),
@@ -206,6 +219,7 @@ BROKEN: list[tuple[Callable[[Path], None], dict[str, Any], str]] = [
     (_people(), {"missing": "drop"}, "refuse or impute"),
     (lambda folder: table(6)[:0].to_parquet(folder / "p.parquet"), {}, "no rows"),
     (_text("p.parquet", "no table"), {}, "no table in Parquet"),
+    (_damaged("p.parquet"), {}, r"p\.parquet: got no table .* damaged one"),
     (lambda folder: (folder / "p.parquet").unlink(), {}, "no such file"),
     (_text("p.csv", "a,s,y\n"), {"features": "p.csv"}, "ends in .csv"),
     (lambda folder: table(6)[["s", "y"]].to_parquet(folder / "p.parquet"), {}, "no column besides"),

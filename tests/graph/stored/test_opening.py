@@ -152,3 +152,20 @@ def test_other_facts_are_refused(
     path.write_text("{")
     with pytest.raises(FileError, match="check the path"):
         open_stored(tmp_path / "g")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"sens_column": 0}, {"sens_column": 99}, {"sens_kind": "unknown"}]
+)
+def test_what_was_not_checked_when_it_was_stored_is_checked_now(
+    stored: SensitiveGraph, changes: dict[str, Any]
+) -> None:
+    with pytest.raises(GraphError):
+        stored.replace(**changes)
+
+
+def test_edges_are_not_trusted_for_fewer_people(stored: SensitiveGraph) -> None:
+    few = {key: stored[key][:3].clone() for key in ("x", "y", "sens", "node_id")}
+    masks = {key: stored[key][:3].clone() for key in ("train_mask", "val_mask", "test_mask")}
+    with pytest.raises(GraphError, match="edge_index"):
+        stored.replace(**few, **masks)

@@ -17,7 +17,7 @@ from fairgear.files import json_ready, write_json
 from fairgear.metrics.inputs import Integers
 
 MANIFEST = "manifest.json"
-FORMAT = 2
+FORMAT = 3
 # What settles the worlds: where an earlier line differs, a later one differs because of it.
 _CAUSES = (
     ("about", "graph_format", "draws", "seed", "released_share"),

@@ -15,13 +15,15 @@ class StoredArrays:
     """Tensors whose content was checked and hashed when it was written.
 
     A graph keeps it when some of its fields are replaced: what was replaced, or changed in place,
-    is no longer held by it.
+    is no longer held by it. In place means through the tensor itself: what is written through
+    `.numpy()` or `.data` is not noticed, and the hashes of the time of writing are still given.
 
     Args:
         folder: where the files are.
         tensors: fields of the graph, mapped.
         digests: the SHA-256 of the bytes of each.
         csr: where the neighbours of each row begin, and the neighbours, in rising order.
+        sens_column: the column of the features that was compared with the attribute.
     """
 
     def __init__(
@@ -30,9 +32,11 @@ class StoredArrays:
         tensors: Mapping[str, Tensor],
         digests: Mapping[str, str],
         csr: tuple[NDArray[np.int64], NDArray[np.int32]],
+        sens_column: int | None,
     ) -> None:
         self.folder = folder
         self.csr = csr
+        self.sens_column = sens_column
         self._tensors = dict(tensors)
         self._digests = dict(digests)
         self._versions = {key: tensor._version for key, tensor in tensors.items()}

@@ -16,6 +16,7 @@ from fairgear import files
 from fairgear.errors import FileError, GraphError
 from fairgear.graph.reading.delimited import DELIMITERS, delimiter_of
 from fairgear.graph.reading.source import unreadable
+from fairgear.graph.stored.parquet_errors import parquet_errors
 
 Pairs = NDArray[np.int64]
 TEXT = (".csv", ".tsv", ".txt", ".edges")
@@ -48,28 +49,29 @@ def most_edges(path: Path) -> int:
     """No fewer than the file has, told from its size: a line of text has four bytes or more."""
     try:
         if path.suffix.lower() == ".parquet":
-            return int(parquet.read_metadata(path).num_rows)
+            with parquet_errors(path):
+                return int(parquet.read_metadata(path).num_rows)
         return path.stat().st_size // (8 if path.suffix.lower() == ".npy" else 4)
-    except pa.ArrowException as error:
-        raise _no_table(path) from error
+    except FileError:
+        raise
     except OSError as error:
         raise files.unreadable(path, error) from error
 
 
 def _parquet(path: Path, size: int) -> Iterator[Pairs]:
-    try:
-        with parquet.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file:
-            schema = file.schema_arrow
-            if len(schema.names) < 2:
-                raise _one_column(path)
-            for field in list(schema)[:2]:
-                if not pa.types.is_integer(field.type):
-                    raise _no_numbers(path, f"{field.type} in the column {field.name!r}")
-            # Threads would read ahead, and hold what nobody has asked for yet.
-            for batch in file.iter_batches(size, columns=schema.names[:2], use_threads=False):
-                yield _ends(path, batch.columns)
-    except pa.ArrowException as error:
-        raise _no_table(path) from error
+    with (
+        parquet_errors(path),
+        parquet.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file,
+    ):
+        schema = file.schema_arrow
+        if len(schema.names) < 2:
+            raise _one_column(path)
+        for field in list(schema)[:2]:
+            if not pa.types.is_integer(field.type):
+                raise _no_numbers(path, f"{field.type} in the column {field.name!r}")
+        # Threads would read ahead, and hold what nobody has asked for yet.
+        for batch in file.iter_batches(size, columns=schema.names[:2], use_threads=False):
+            yield _ends(path, batch.columns)
 
 
 def _array(path: Path, size: int) -> Iterator[Pairs]:
@@ -155,12 +157,6 @@ def _ends(path: Path, columns: list[pa.Array]) -> Pairs:
             next_step="remove or complete it",
         )
     return np.stack([column.to_numpy().astype(np.int64, copy=False) for column in columns])
-
-
-def _no_table(path: Path) -> FileError:
-    return unreadable(
-        path, "no table in Parquet", "a Parquet file", "check what kind of file it is"
-    )
 
 
 def _one_column(path: Path) -> FileError:

@@ -16,6 +16,7 @@ from pyarrow import parquet
 from fairgear import files
 from fairgear.errors import GraphError
 from fairgear.graph.reading.source import unreadable
+from fairgear.graph.stored.parquet_errors import parquet_errors
 
 ENDINGS = (".parquet", ".npy")
 
@@ -74,33 +75,25 @@ class ParquetFeatures(FeatureFile):
     def column(self, name: str) -> pd.Series:
         """One column of everybody."""
         with self._open() as file:
-            table = self._read(lambda: file.read([name], use_threads=False))
+            with parquet_errors(self.path):
+                table = file.read([name], use_threads=False)
             return _frame(table)[name]
 
     def chunks(self, names: Sequence[str], size: int) -> Iterator[pd.DataFrame]:
         """Some columns of the people in order, `size` of them at a time."""
         with self._open() as file:
             batches = file.iter_batches(size, columns=list(names), use_threads=False)
-            while (batch := self._read(lambda: next(batches, None))) is not None:
+            while True:
+                # What is done with the rows, such as writing them, is no error of this file.
+                with parquet_errors(self.path):
+                    batch = next(batches, None)
+                if batch is None:
+                    return
                 yield _frame(pa.Table.from_batches([batch]))[list(names)]
 
     def _open(self) -> parquet.ParquetFile:
-        try:
-            return self._read(
-                lambda: parquet.ParquetFile(self.path, buffer_size=2**16, pre_buffer=False)
-            )
-        except OSError as error:
-            if error.errno is None:
-                raise
-            raise files.unreadable(self.path, error) from error
-
-    def _read(self, work: Any) -> Any:
-        try:
-            return work()
-        except pa.ArrowException as error:
-            raise unreadable(
-                self.path, "no table in Parquet", "a Parquet file", "check what kind of file it is"
-            ) from error
+        with parquet_errors(self.path):
+            return parquet.ParquetFile(self.path, buffer_size=2**16, pre_buffer=False)
 
 
 class ArrayFeatures(FeatureFile):

@@ -48,7 +48,8 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
     except (KeyError, TypeError, ValueError, EOFError, OSError) as error:
         raise damaged(folder, f"files that are missing or cut short ({error})") from error
     tensors = {key: torch.from_numpy(arrays[key]) for key in FIELDS}
-    stored = StoredArrays(folder, tensors, digests, (arrays["indptr"], arrays["indices"]))
+    csr = arrays["indptr"], arrays["indices"]
+    stored = StoredArrays(folder, tensors, digests, csr, facts["sens_column"])
     extra: dict[str, Any] = {
         key: tuple(facts[key]) for key in ("label_names", "sens_names") if facts[key] is not None
     }

@@ -1,0 +1,95 @@
+"""What Gear does with many people and few labels: whom it judges by, whom it asks, what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairgear import SensitiveGraph
+from fairgear.errors import ParameterError
+from fairgear.methods import gear_data
+from fairgear.methods.gear_training import judges
+from fairgear.training import Validation
+from fairgear.training.loop import Run
+from tests.methods.tiny import tiny
+from tests.training.toy import Toy
+
+
+@given(
+    zeros=st.integers(1, 300), ones=st.integers(1, 300), most=st.integers(8, 50), seed=st.integers()
+)
+def test_judges_are_of_both_classes_and_no_more_than_wanted(
+    zeros: int, ones: int, most: int, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed % 2**31)
+    y = torch.cat([torch.zeros(zeros), torch.ones(ones)]).long()
+    y = y[torch.randperm(len(y), generator=generator)]
+    rows = torch.arange(len(y))
+    kept = judges(rows, y, most)
+    assert len(kept) <= max(most, 2) or len(rows) <= most
+    assert set(y[kept].tolist()) == {0, 1}
+    assert torch.equal(kept, torch.tensor(sorted(set(kept.tolist()))))
+    if len(rows) <= most:
+        assert torch.equal(kept, rows)
+
+
+def test_a_great_many_rows_are_not_run_past() -> None:
+    # float32 would round the last place up.
+    n = 2**24 + 4
+    y = torch.zeros(n, dtype=torch.int8)
+    y[::2] = 1
+    kept = judges(torch.arange(n), y, 100)
+    assert len(kept) == 100
+    assert int(kept[-1]) < n
+
+
+def test_a_score_that_is_no_number_is_never_the_best() -> None:
+    run = Run(Toy(), None)
+    nan = float("nan")
+    for score in (nan, 0.5, nan, 0.7, 0.6):
+        run.keep(Validation(score, {}))
+    assert run.history.best_score == 0.7
+
+
+def test_statistics_come_from_some_people_and_from_all_where_a_group_is_rare(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gear_data, "STATISTICS", 40)
+    monkeypatch.setattr(gear_data, "FEWEST", 5)
+    order, sens = torch.randperm(200), torch.arange(200) % 2
+    asked = gear_data._asked(order, sens)
+    assert len(asked) == 40
+    places = order.argsort()[asked]
+    assert torch.equal(places, places.sort().values)
+    rare = torch.zeros(200, dtype=torch.int64)
+    rare[3] = 1
+    assert torch.equal(gear_data._asked(order, rare), order)
+
+
+@pytest.mark.parametrize("averaging", [0.0, 0.9])
+def test_a_fit_without_averaging_is_kept_and_resumed_too(
+    graph: SensitiveGraph, tmp_path: Path, averaging: float
+) -> None:
+    settings = {"averaging": averaging, "variant": "np"}
+    plain = tiny(**settings).fit(graph)
+    kept = tiny(**settings).fit(graph, checkpoint=tmp_path)
+    assert np.array_equal(plain.predict_proba(graph), kept.predict_proba(graph))
+
+
+def test_parts_that_labels_cannot_fill_are_refused(graph: SensitiveGraph) -> None:
+    few = torch.zeros_like(graph.train_mask)
+    for label in (0, 1):
+        few[torch.nonzero(graph.train_mask & (graph.y == label))[:2, 0]] = True
+    with pytest.raises(ParameterError, match="4 of batches that may have 4 people"):
+        tiny(micro_batches=4).fit(graph.replace(train_mask=few))
+
+
+def test_products_of_fewer_bits_train_too(graph: SensitiveGraph) -> None:
+    # Two layers, which have a way of their own in full precision.
+    gear = tiny(precision="tf32", layers=2).fit(graph)
+    assert np.isfinite(gear.predict_proba(graph)).all()
