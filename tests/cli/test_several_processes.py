@@ -121,9 +121,14 @@ def test_an_interrupt_reaches_every_process_once(
             time.sleep(0.02)
         os.kill(os.getpid(), signal.SIGINT)
 
+    # A shell that starts something in the background has it ignore interrupts, tests too.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        start([str(tmp_path)], TWO)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start([str(tmp_path)], TWO)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert [(tmp_path / name).read_text() for name in "01"] == ["i", "i"]
     assert capfd.readouterr().err == ""
 

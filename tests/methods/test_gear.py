@@ -384,6 +384,6 @@ def test_validating_in_chunks_changes_nothing(
         return outcome
 
     whole = judged()
-    monkeypatch.setattr("fairgear.methods.gear_training._CHUNK", 7)
+    monkeypatch.setattr("fairgear.methods.gear_training.CHUNK", 7)
     pieces = judged()
     assert pieces.figures == pytest.approx(whole.figures, abs=1e-6)

@@ -1,4 +1,4 @@
-"""What Gear does with many people and few labels: whom it judges by, whom it asks, what it refuses."""
+"""Gear with many people and with few labels: whom it judges by, whom it asks, what it refuses."""
 
 from __future__ import annotations
 
