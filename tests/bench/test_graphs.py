@@ -31,7 +31,7 @@ def test_a_seed_gives_one_graph_and_another_seed_another(kind: str) -> None:
 def test_attachment_has_a_heavy_tail_and_similarity_has_none() -> None:
     """P(degree ≥ d) ~ d⁻² of preferential attachment, by Hill's estimate from the largest."""
     heavy, light = (
-        np.sort(degrees(make_graph(kind, 20_000).edge_index, 20_000).numpy()) for kind in KINDS
+        np.sort(degrees(make_graph(kind, 20_000).edge_index, 20_000).numpy()) for kind in KINDS[:2]
     )
     tail = heavy[-500:].astype(float)
     exponent = 1 / np.log(tail[1:] / tail[0]).mean()

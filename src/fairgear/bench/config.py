@@ -9,7 +9,7 @@ from typing import Any, Self
 from fairgear.errors import ParameterError
 from fairgear.seeds import check_seed
 
-KINDS = ("scale-free", "similarity")
+KINDS = ("scale-free", "similarity", "random")
 CASES = (
     "pagerank",
     "egos",

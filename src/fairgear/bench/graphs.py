@@ -1,4 +1,4 @@
-"""Graphs to measure on: of any size, of two kinds, with a signal that can be learned."""
+"""Graphs to measure on: of any size, of three kinds, with a signal that can be learned."""
 
 from __future__ import annotations
 
@@ -68,6 +68,11 @@ def _attach(n: int, each: int, uniform: NDArray[np.float64]) -> Ints:
     return pairs
 
 
+def random_pairs(n: int, degree: int, rng: np.random.Generator) -> Ints:
+    """Any two people, as likely as any other two."""
+    return rng.integers(0, n, (2, n * degree // 2))
+
+
 def similarity(n: int, degree: int, rng: np.random.Generator) -> Ints:
     """Each person's nearest neighbours among points in a few clusters, either way round."""
     centres = rng.normal(size=(CLUSTERS, DIMENSIONS)) * 4.0
@@ -81,6 +86,7 @@ def similarity(n: int, degree: int, rng: np.random.Generator) -> Ints:
 _GENERATORS: dict[str, Callable[[int, int, np.random.Generator], Ints]] = {
     "scale-free": scale_free,
     "similarity": similarity,
+    "random": random_pairs,
 }
 
 

@@ -50,7 +50,7 @@ def bench(
     sizes
         People of the graphs, rising. [default: 10000 100000 1000000]
     kinds
-        scale-free, similarity. [default: both]
+        scale-free, similarity, random. [default: all]
     threads
         Of torch and of compiled code. [default: one a core]
     device
