@@ -15,25 +15,10 @@ from fairgear import SensitiveGraph
 from fairgear.auditing import AuditFolder, Condition, Worlds, audit_in
 from fairgear.cli.app import main
 from fairgear.metrics import METRICS
-from tests.docs.pages import ROOT, Block, alike, run_blocks
+from tests.docs.pages import ROOT, Block, alike
 
 PAGE = ROOT / "docs" / "auditing.md"
 README = ROOT / "README.md"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("auditing")
-
-
-@pytest.fixture(scope="module")
-def names() -> dict[str, Any]:
-    return {}
-
-
-@pytest.fixture(scope="module")
-def blocks(folder: Path, names: dict[str, Any]) -> list[Block]:
-    return run_blocks(PAGE, folder, names)
 
 
 def section(title: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,24 +12,9 @@ import pytest
 
 from fairgear.cli.app import main
 from fairgear.graph.stored.edge_files import ENDINGS
-from tests.docs.pages import ROOT, Block, alike, run_blocks
+from tests.docs.pages import ROOT, Block, alike
 
 PAGE = ROOT / "docs" / "large-graphs.md"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("large")
-
-
-@pytest.fixture(scope="module")
-def names() -> dict[str, Any]:
-    return {}
-
-
-@pytest.fixture(scope="module")
-def blocks(folder: Path, names: dict[str, Any]) -> list[Block]:
-    return run_blocks(PAGE, folder, names)
 
 
 def test_every_block_prints_what_stands_below_it(blocks: list[Block]) -> None:

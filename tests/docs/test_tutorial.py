@@ -8,24 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.docs.pages import ROOT, Block, alike, prose_numbers, run_blocks
+from tests.docs.pages import ROOT, Block, alike, prose_numbers
 
 PAGE = ROOT / "docs" / "tutorial.md"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("tutorial")
-
-
-@pytest.fixture(scope="module")
-def names() -> dict[str, Any]:
-    return {}
-
-
-@pytest.fixture(scope="module")
-def blocks(folder: Path, names: dict[str, Any]) -> list[Block]:
-    return run_blocks(PAGE, folder, names)
 
 
 def test_every_block_prints_what_stands_below_it(blocks: list[Block]) -> None:
