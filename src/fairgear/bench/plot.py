@@ -14,7 +14,18 @@ from fairgear.report.scales import Scale, decades
 
 WIDTH, HEIGHT = 300, 190
 LEFT, TOP, GAP, LEGEND = 62, 34, 84, 14
-COLORS = ("#1b6ca8", "#c2541b", "#3b8f4a", "#8a4fa3", "#a8871b", "#4a4a4a", "#b03060", "#208080")
+COLORS = (
+    "#1b6ca8",
+    "#c2541b",
+    "#3b8f4a",
+    "#8a4fa3",
+    "#a8871b",
+    "#4a4a4a",
+    "#b03060",
+    "#208080",
+    "#7a5c2e",
+    "#5aa0d0",
+)
 DASHES = {"scale-free": "", "similarity": "5 3", "random": "2 2"}
 
 
