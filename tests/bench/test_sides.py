@@ -187,7 +187,9 @@ def test_the_sides_at_one_tolerance_ask_about_the_same_people(scene: Scene) -> N
             sides[f"get_ppr, tolerance {tolerance}"].against == f"fairgear, tolerance {tolerance}"
         )
     loose, tight = (sides[f"fairgear, tolerance {name}"].make() for name in ("1e-4", "1e-5"))
-    assert loose.units == tight.units == 60
+    # One person's push goes off with the set-up of a call, on both sides.
+    assert loose.units == tight.units == 59
+    assert loose.overhead is not None
     assert loose.needs is not None
     assert tight.needs is not None
     # A tighter bound takes more pushes, and its share of the limit is of its own count.
