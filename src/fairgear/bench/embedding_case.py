@@ -63,7 +63,8 @@ def embedding_case(scene: Scene) -> Case:
         return Work(run, egos, "edge lists of the egos made beforehand")
 
     def checks() -> dict[str, str]:
-        apart = (dense().run() - sparse().run()).abs().max()  # type: ignore[operator]  # tensors
+        # What a side's run gives has no type of its own; that of these two is tensors.
+        apart = (dense().run() - sparse().run()).abs().max()  # type: ignore[operator]
         return {DATA_LIST: f"representations differ by {float(apart):.1e}"}
 
     seen = pool.features + int(config.use_sens)

@@ -29,7 +29,8 @@ def vae_task(
     """A task with fresh weights, the same whatever the batching."""
     vae = _vae(pool, config, device)
     if batching != DENSE:
-        vae.encoder = SparseLayer(vae.encoder, batching)  # type: ignore[assignment]  # stands in
+        # It is called as the layer is that it stands in for, and is of another class.
+        vae.encoder = SparseLayer(vae.encoder, batching)  # type: ignore[assignment]
     with seeded(0, "discriminator"):
         return VaeTask(vae, config, pool.egos(device, recorded=batching == DENSE), len(pool))
 
