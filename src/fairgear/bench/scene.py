@@ -13,6 +13,7 @@ from fairgear.bench.config import Bench
 from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.ego_source import EgoSource
+from fairgear.methods.gear_config import GearConfig
 from fairgear.methods.gear_data import GearData
 from fairgear.methods.inputs import FeatureScaler
 
@@ -50,9 +51,11 @@ class Pool:
 
     @classmethod
     def of(cls, graph: SensitiveGraph, people: Tensor) -> Pool:
-        """Find the egos of `people`."""
+        """Find the egos of `people`, as Gear does at the graph's size."""
         scaler = FeatureScaler(graph.x.shape[1] - 1, graph.sens_column).fit(graph)
-        return cls(graph, EgoIndex.build(graph, nodes=people), scaler, graph.y[people])
+        precision = GearConfig().ego_precision(len(graph.x))
+        index = EgoIndex.build(graph, nodes=people, precision=precision)
+        return cls(graph, index, scaler, graph.y[people])
 
     def __len__(self) -> int:
         return len(self.y)
