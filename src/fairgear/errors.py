@@ -44,5 +44,9 @@ class LostRankError(FairgearError, RuntimeError):
     """Another process of the same job has ended; nobody's input is wrong, so exit status 1."""
 
 
+class UnfinishedError(FairgearError, RuntimeError):
+    """Some of many runs have failed; the others are done, so exit status 1."""
+
+
 class UndefinedMetricWarning(UserWarning):
     """A measure has no value on this input (a group without positives, say); it is NaN."""

@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 _console = Console(stderr=True, highlight=False)
 _state = {"quiet": False}
@@ -31,18 +38,43 @@ class Bar:
 @contextmanager
 def bar(description: str, total: int, *, done: int = 0) -> Iterator[Bar]:
     """A progress bar for work that may take over two seconds; gone when the work is done."""
-    progress = Progress(
+    with _display(TimeRemainingColumn()) as progress:
+        yield Bar(progress, progress.add_task(description, total=total, completed=done, figures=""))
+
+
+class Board:
+    """Several bars, one below the other, and a line of text; each is moved by its name."""
+
+    def __init__(self, progress: Progress, parts: Mapping[str, tuple[int, int]]) -> None:
+        self._progress = progress
+        self._tasks = {
+            name: progress.add_task(name, total=total, completed=done, figures="")
+            for name, (done, total) in parts.items()
+        }
+
+    def show(self, name: str, done: int, text: str = "") -> None:
+        """Put the bar of that name where it belongs, with a text behind it."""
+        self._progress.update(self._tasks[name], completed=done, figures=text)
+
+
+@contextmanager
+def board(parts: Mapping[str, tuple[int, int]]) -> Iterator[Board]:
+    """A bar for each part of a plan: its name, how many are done, and of how many."""
+    with _display() as progress:
+        yield Board(progress, parts)
+
+
+def _display(*columns: ProgressColumn) -> Progress:
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        *columns,
         TextColumn("{task.fields[figures]}"),
         console=_console,
         transient=True,
         disable=_state["quiet"] or not _console.is_terminal,
     )
-    with progress:
-        yield Bar(progress, progress.add_task(description, total=total, completed=done, figures=""))
 
 
 def log(message: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ from fairgear.bench.config import ON_DEVICE, Bench
 from fairgear.bench.store import MACHINE, Cell, Row, Store
 from fairgear.bench.worker import MeasurementFailed, Worker
 from fairgear.errors import ParameterError
+from fairgear.experiments.provenance import source_commit
 from fairgear.progress import log
 
 
@@ -103,17 +103,6 @@ def _about(plan: Bench, device: str) -> dict[str, Any]:
     return {
         "device": device,
         "threads": plan.threads,
-        "commit": _commit(),
+        "commit": source_commit(),
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def _commit() -> str:
-    """The commit of the source, where it is a checkout; a star if files have changed since."""
-    here = Path(__file__).parent
-    command = ["git", "-C", str(here), "describe", "--always", "--dirty=*", "--exclude=*"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError:
-        return ""
-    return found.stdout.strip()

@@ -14,8 +14,7 @@ from typing import Any, Self
 
 from fairgear.bench.config import Bench
 from fairgear.errors import FairgearError
-
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+from fairgear.threads import THREADS
 
 
 class Worker:

@@ -18,10 +18,11 @@ from fairgear.cli.compare import compare_app
 from fairgear.cli.datasets import datasets_app
 from fairgear.cli.launch import LOST, StartProcesses, start
 from fairgear.cli.methods import methods_app
+from fairgear.cli.reproduce import reproduce_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
 from fairgear.cli.store import store_app
-from fairgear.errors import FairgearError, LostRankError
+from fairgear.errors import FairgearError, LostRankError, UnfinishedError
 from fairgear.joining import LAUNCHED
 from fairgear.version import installed_version
 
@@ -41,6 +42,7 @@ for command in (
     run_app,
     audit_app,
     compare_app,
+    reproduce_app,
     report_app,
     embed_app,
     store_app,
@@ -74,6 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(" ".join(str(error).split()) + " Next: see fairgear --help.", 2)
     except LostRankError as error:
         return LOST if launched else _say(str(error), 1)
+    except UnfinishedError as error:
+        return _say(str(error), 1)
     except FairgearError as error:
         return _say(str(error), 2)
     except KeyboardInterrupt:

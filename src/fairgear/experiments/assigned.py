@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -26,6 +26,18 @@ def assigned(texts: Iterable[str], where: str) -> dict[str, Any]:
             raise _refusal(where, text)
         values[name] = _value(value, where, text)
     return values
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"generator.steps": 5}` as `{"generator": {"steps": 5}}`."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        *outer, last = name.split(".")
+        inner = found
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return found
 
 
 def _value(value: str, where: str, text: str) -> Any:

@@ -11,33 +11,19 @@ import pandas as pd
 
 from fairgear.datasets import DATASETS
 from fairgear.errors import ParameterError
+from fairgear.experiments.cell import Cell
 from fairgear.experiments.compare_entry import Entry
 from fairgear.experiments.compare_table import summary, to_latex, to_markdown
 from fairgear.experiments.compare_verdicts import verdicts
 from fairgear.experiments.last_worlds import LastWorlds
 from fairgear.experiments.published import SPLIT, beside_published, published_markdown
 from fairgear.experiments.run import execute
-from fairgear.experiments.run_config import RunConfig
-from fairgear.experiments.run_folder import RunFolder
 from fairgear.files import replacing, write_text
 from fairgear.methods import METHODS
 from fairgear.progress import bar, log, quiet
 from fairgear.report import write_page
 
 ALL = "all"
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One run of a comparison."""
-
-    entry: Entry
-    config: RunConfig
-
-    def folder(self, comparison: Path) -> RunFolder:
-        """Where its results are, or go."""
-        name = self.entry.folder(self.config.dataset, self.config.seed)
-        return RunFolder(comparison / "runs" / name)
 
 
 @dataclass(frozen=True)
@@ -93,11 +79,11 @@ def execute_comparison(plan: Plan, folder: Path) -> pd.DataFrame:
     what was begun. Tables are of all runs of the plan that are done, whenever that was.
     """
     cells, worlds = plan.runs(), LastWorlds()
-    done = {number: _row(cell, found) for number, cell, found in _done(cells, folder)}
+    done = {number: cell.row(found) for number, cell, found in _done(cells, folder)}
     with bar("comparing methods", total=len(cells), done=len(done)) as progress:
         for number, cell in enumerate(cells):
             if number not in done:
-                done[number] = _row(cell, finish(cell, folder, worlds))
+                done[number] = cell.row(finish(cell, folder, worlds))
                 progress.advance()
                 _write(_rows(done), plan, folder)
     _write(_rows(done), plan, folder)
@@ -131,20 +117,6 @@ def finish(cell: Cell, folder: Path, worlds: LastWorlds) -> dict[str, Any]:
         seconds = sum(stage["seconds"] for stage in results["provenance"]["stages"])
         log(f"{run.path.name}: {seconds:.0f} s")
     return results
-
-
-def _row(cell: Cell, results: dict[str, Any]) -> dict[str, Any]:
-    config = cell.config
-    stages = results["provenance"]["stages"]
-    return {
-        "dataset": config.dataset,
-        "method": cell.entry.label,
-        "split": config.split,
-        "seed": config.seed,
-        **results["metrics"],
-        "seconds": round(sum(stage["seconds"] for stage in stages), 1),
-        "version": results["provenance"]["version"],
-    }
 
 
 def _write(rows: pd.DataFrame, plan: Plan, folder: Path) -> None:

@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from fairgear.experiments.assigned import assigned
+from fairgear.experiments.assigned import assigned, nested
 from fairgear.experiments.run_config import GEAR, RunConfig
 from fairgear.methods import METHODS
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A method, by its name alone or as `gear:erase=0,dim=128`.
+    """A method, by its name alone or as `gear:erase=0,generator.steps=200`.
 
     Attributes:
         label: as it was typed, and as the tables have it.
@@ -29,7 +29,7 @@ class Entry:
     def of(cls, text: str) -> Entry:
         """Read and checked: a wrong name or value is said before any work is done."""
         method, colon, rest = text.partition(":")
-        settings = assigned(rest.split(","), f"method {text!r}") if colon else {}
+        settings = nested(assigned(rest.split(","), f"method {text!r}")) if colon else {}
         made = METHODS[method]
         entry = cls(text, method, settings)
         made(**entry.run("synthetic", 0, "released").method_settings())
@@ -43,6 +43,11 @@ class Entry:
         gear = dict(self.settings)
         preset = gear.pop("preset", "default")
         return RunConfig.from_dict({**common, "preset": preset, "gear": gear})
+
+    @property
+    def preset(self) -> str:
+        """Of gear; empty for any other method."""
+        return str(self.settings.get("preset", "default")) if self.method == GEAR else ""
 
     def folder(self, dataset: str, seed: int) -> str:
         """The name of that run's folder."""

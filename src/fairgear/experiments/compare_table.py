@@ -13,7 +13,8 @@ from scipy.stats import t as student
 from fairgear.metrics import METRICS
 
 LEVEL = 0.95
-_LATEX = {"Δ": r"$\Delta$", "δ": r"$\delta$", "²": "$^2$"}
+_LATEX = {"Δ": r"$\Delta$", "δ": r"$\delta$", "λ": r"$\lambda$", "²": "$^2$"}
+_LATEX |= {"−": "$-$", "·": r"$\cdot$"}
 _LATEX |= {sign: rf"\{sign}" for sign in "_%&#${}"}
 _LATEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 
@@ -73,12 +74,12 @@ def to_latex(table: pd.DataFrame) -> str:
             f"% {dataset}",
             r"\begin{tabular}{l" + "r" * len(METRICS) + "}",
             r"\hline",
-            " & ".join(["method", *(_in_latex(METRICS[name].label) for name in METRICS)]) + r" \\",
+            " & ".join(["method", *(in_latex(METRICS[name].label) for name in METRICS)]) + r" \\",
             r"\hline",
         ]
         for method, cells in rows.groupby("method", sort=False):
             shown = [_cell(cell, r"${} \pm {}$") for cell in cells.to_dict("records")]
-            lines.append(" & ".join([_in_latex(str(method)), *shown]) + r" \\")
+            lines.append(" & ".join([in_latex(str(method)), *shown]) + r" \\")
         parts.append("\n".join([*lines, r"\hline", r"\end{tabular}"]))
     return "\n\n".join(parts) + "\n"
 
@@ -102,5 +103,6 @@ def _cell(cell: Mapping[Any, Any], form: str) -> str:
     return f"{shown} ({cell['rank']:.0f})"
 
 
-def _in_latex(label: str) -> str:
+def in_latex(label: str) -> str:
+    """A label with the signs that LaTeX takes for its own written out."""
     return "".join(_LATEX.get(sign, sign) for sign in label)

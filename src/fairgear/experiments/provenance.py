@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import resource
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from fairgear.progress import log
 from fairgear.version import installed_version
+
+# The variable that names the commit of a copy.
+COMMIT = "FAIRGEAR_COMMIT"
 
 
 class Stages:
@@ -39,6 +45,7 @@ def provenance(seed: int, data_sha256: str, stages: Stages) -> dict[str, Any]:
 
     return {
         "version": installed_version(),
+        "commit": source_commit(),
         "seed": seed,
         "data_sha256": data_sha256,
         "platform": platform.platform(),
@@ -48,6 +55,23 @@ def provenance(seed: int, data_sha256: str, stages: Stages) -> dict[str, Any]:
         "stages": stages.rows,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def source_commit() -> str:
+    """The commit of the source, where it is a checkout; a star if files have changed since.
+
+    The variable `FAIRGEAR_COMMIT` says it where the source was copied without its history.
+    """
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists():
+        # Installed: any repository around it is somebody else's.
+        return os.environ.get(COMMIT, "")
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty=*", "--exclude=*"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return found.stdout.strip()
 
 
 def _peak_memory() -> float:

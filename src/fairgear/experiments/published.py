@@ -1,4 +1,4 @@
-"""The figures of the paper's Table 2, and how far a comparison's are from them."""
+"""The figures of the paper's tables, and how far a comparison's are from those of its Table 2."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMES = {
     "GEAR": "gear",
 }
 # The authors' code measures δCF in the softened worlds.
-_METRICS = {
+PUBLISHED_METRICS = {
     "accuracy": "accuracy",
     "f1": "f1",
     "auroc": "auroc",
@@ -40,33 +40,43 @@ _METRICS = {
 }
 
 
-def published() -> pd.DataFrame:
-    """Table 2: columns `dataset method metric published published_std`."""
-    source = files("fairgear.experiments") / "published_table2.csv"
-    with source.open(encoding="utf-8") as file:
-        wide = pd.read_csv(file)
+def published(table: str) -> pd.DataFrame:
+    """`table2`, `table3` or `tableS1`: `dataset method metric published published_std`.
+
+    Methods are named as the paper names them, metrics as they are here.
+    """
+    wide = _read("published.csv")
+    wide = wide[wide["table"] == table]
     parts = [
         pd.DataFrame(
             {
                 "dataset": wide["dataset"],
-                "method": wide["method"].map(_NAMES),
+                "method": wide["method"],
                 "metric": ours,
                 "published": wide[f"{theirs}_mean"],
                 "published_std": wide[f"{theirs}_std"],
             }
         )
-        for theirs, ours in _METRICS.items()
+        for theirs, ours in PUBLISHED_METRICS.items()
     ]
     return pd.concat(parts, ignore_index=True)
 
 
-def beside_published(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a `summary` that the paper has too, with its figures.
+def published_statistics() -> pd.DataFrame:
+    """The paper's Table 1: one row a dataset, columns as `datasets.statistics` names them."""
+    return _read("published_statistics.csv")
 
-    `off` is the difference of the means in published standard deviations.
-    """
-    both = table.merge(published(), on=["dataset", "method", "metric"], how="inner")
+
+def with_difference(both: pd.DataFrame) -> pd.DataFrame:
+    """Adds `off`: the difference of the means in published standard deviations."""
     return both.assign(off=(both["mean"] - both["published"]) / both["published_std"])
+
+
+def beside_published(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a `summary` that the paper's Table 2 has too, with its figures."""
+    theirs = published("table2")
+    theirs = theirs.assign(method=theirs["method"].map(_NAMES))
+    return with_difference(table.merge(theirs, on=["dataset", "method", "metric"], how="inner"))
 
 
 def published_markdown(both: pd.DataFrame) -> str:
@@ -92,3 +102,9 @@ def _cell(cell: Mapping[Any, Any]) -> str:
     about = f"{cell['published']:.3f} ± {cell['published_std']:.3f}, {cell['off']:+.1f} σ"
     within = abs(cell["off"]) <= NEAR
     return f"{cell['mean']:.3f} ({about})" if within else f"**{cell['mean']:.3f}** ({about})"
+
+
+def _read(name: str) -> pd.DataFrame:
+    source = files("fairgear.experiments") / name
+    with source.open(encoding="utf-8") as file:
+        return pd.read_csv(file)

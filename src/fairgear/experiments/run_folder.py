@@ -49,13 +49,21 @@ class RunFolder:
 
     def finished(self) -> dict[str, Any] | None:
         """The results, where the run is complete."""
-        if not self.metrics.exists() or not self.report.exists():
-            return None
+        # One that is damaged is measured again.
+        return self.measured() if self.report.exists() else None
+
+    def measured(self) -> dict[str, Any] | None:
+        """The results, whether or not there is a page of them."""
         try:
             return read_results(self.metrics)
         except FileError:
-            # Damaged: it is measured again.
             return None
+
+    def keep_results_alone(self) -> None:
+        """Remove the model and all that is as large; the settings and the results stay."""
+        shutil.rmtree(self.model, ignore_errors=True)
+        for large in (self.predictions, self.report):
+            large.unlink(missing_ok=True)
 
     def clear_checkpoint(self) -> None:
         """The model is saved; what a resumed training would need is not."""

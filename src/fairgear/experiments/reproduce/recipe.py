@@ -1,0 +1,158 @@
+"""Recipe: what a table or a figure of the paper is made of, read from YAML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from fairgear.experiments.compare_entry import Entry
+from fairgear.experiments.published import SPLIT
+from fairgear.experiments.reproduce.claims import Claim, Trend
+from fairgear.methods import METHODS
+from fairgear.registry import Registry
+
+# In the order in which the paper has them; the last is not in it.
+NAMES = ("table1", "table2", "table3", "tableS1", "figure5", "tradeoff")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table, or one point of a curve.
+
+    Attributes:
+        name: as tables have it.
+        entry: the method with its settings.
+        published: what the paper calls it; empty where the paper has no such line.
+        family: the curve that it is a point of; empty for none.
+        value: where on that curve.
+        own: whether the value is the one that is used where nothing is varied.
+    """
+
+    name: str
+    entry: Entry
+    published: str = ""
+    family: str = ""
+    value: float = math.nan
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A table or a figure.
+
+    Attributes:
+        name: what it is asked for by.
+        title: for people.
+        kind: `statistics`, `table`, `sweeps` or `dials`.
+        datasets: which it is of.
+        lines: its runs, for each dataset and seed.
+        published: the paper's table; empty where it is a figure or ours.
+        groups: names for sets of lines.
+        claims: what the paper says of it.
+        trends: the same of curves.
+    """
+
+    name: str
+    title: str
+    kind: str
+    datasets: tuple[str, ...]
+    lines: tuple[Line, ...] = ()
+    published: str = ""
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    trends: tuple[Trend, ...] = ()
+
+
+def recipe(name: str, *, quick: bool = False) -> Recipe:
+    """The recipe of that name.
+
+    Args:
+        name: one of `NAMES`.
+        quick: fewer steps in every run, and fewer points on every curve.
+    """
+    known: Registry[str] = Registry("table or figure")
+    for one in NAMES:
+        known.add(one, one)
+    plan = read(known[name])
+    groups = {key: tuple(names) for key, names in plan.get("groups", {}).items()}
+    return Recipe(
+        name,
+        plan["title"],
+        plan["kind"],
+        tuple(plan["datasets"]),
+        tuple(_lines(plan, quick)),
+        plan.get("published", ""),
+        groups,
+        tuple(Claim.of(one, groups) for one in plan.get("claims", ())),
+        tuple(Trend.of(one) for one in plan.get("trends", ())),
+    )
+
+
+@cache
+def read(name: str) -> Any:
+    """A YAML file that is shipped with the package."""
+    source = files("fairgear.experiments.reproduce") / "recipes" / f"{name}.yaml"
+    return yaml.safe_load(source.read_text(encoding="utf-8"))
+
+
+def varied(text: str, changes: Mapping[str, Any], *, quick: bool = False) -> Entry:
+    """An entry with some settings changed, under the one name that such runs have.
+
+    What it would have anyway is left out of the name, so that the same run in two figures is one.
+    """
+    start = Entry.of(text)
+    made = METHODS[start.method](**start.run("synthetic", 0, SPLIT).method_settings())
+    kept = dict(_flat(start.settings))
+    kept |= {name: value for name, value in changes.items() if _value(made, name) != value}
+    if quick:
+        kept |= read("quick").get(start.method, {})
+    typed = ",".join(f"{name}={_typed(kept[name])}" for name in sorted(kept))
+    return Entry.of(f"{start.method}:{typed}" if typed else start.method)
+
+
+def _lines(plan: Mapping[str, Any], quick: bool) -> Iterator[Line]:
+    for one in plan.get("lines", ()):
+        entry = varied(one["entry"], {}, quick=quick)
+        yield Line(one["name"], entry, one.get("published", ""))
+    for sweep in plan.get("sweeps", ()):
+        yield from _curve(sweep["label"], plan["base"], sweep, quick)
+    for dial in plan.get("dials", ()):
+        yield from _curve(dial["family"], dial["base"], dial, quick)
+    if "points" in plan:
+        yield from _lines(read(plan["points"]), quick)
+
+
+def _curve(family: str, base: str, plan: Mapping[str, Any], quick: bool) -> Iterator[Line]:
+    setting = plan["setting"]
+    bare = varied(base, {}, quick=quick)
+    for value in plan["quick" if quick else "values"]:
+        entry = varied(base, {setting: value}, quick=quick)
+        name = f"{family}, {setting} = {value:g}" if "family" in plan else f"{family} = {value:g}"
+        yield Line(name, entry, family=family, value=float(value), own=entry == bare)
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _value(method: Any, name: str) -> Any:
+    found = method.config
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _typed(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, (int, float)) else str(value)

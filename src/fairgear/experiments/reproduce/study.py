@@ -1,0 +1,122 @@
+"""Study: every run that some tables and figures need, made once, whoever asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fairgear.datasets import DATASETS
+from fairgear.errors import UnfinishedError
+from fairgear.experiments.cell import Cell
+from fairgear.experiments.published import SPLIT
+from fairgear.experiments.reproduce.pace import Pace
+from fairgear.experiments.reproduce.recipe import NAMES, Line, Recipe, recipe
+from fairgear.experiments.reproduce.records import Key, Records, key_of
+from fairgear.experiments.reproduce.workers import Outcome, outcomes
+from fairgear.progress import board, log
+
+ALL = "all"
+EVERYTHING = "all runs"
+
+
+@dataclass(frozen=True)
+class Study:
+    """What to reproduce.
+
+    Attributes:
+        recipes: the tables and figures.
+        seeds: of the runs, each with a split of its own.
+        datasets: those to keep to; empty for all that a recipe names.
+        device: of the runs.
+    """
+
+    recipes: tuple[Recipe, ...]
+    seeds: tuple[int, ...]
+    datasets: tuple[str, ...] = ()
+    device: str = "auto"
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        seeds: Sequence[int],
+        *,
+        datasets: Sequence[str] = (),
+        quick: bool = False,
+        device: str = "auto",
+    ) -> Study:
+        """A checked plan; "all" stands for every table and figure."""
+        for dataset in datasets:
+            _ = DATASETS[dataset]
+        wanted = dict.fromkeys(one for name in names for one in (NAMES if name == ALL else (name,)))
+        recipes = tuple(recipe(name, quick=quick) for name in wanted)
+        return cls(recipes, tuple(seeds), tuple(datasets), device)
+
+    def datasets_of(self, one: Recipe) -> tuple[str, ...]:
+        """Those of a recipe that are wanted."""
+        return tuple(name for name in one.datasets if not self.datasets or name in self.datasets)
+
+    def cell(self, line: Line, dataset: str, seed: int) -> Cell:
+        """One run of a line."""
+        config = replace(line.entry.run(dataset, seed, SPLIT), device=self.device)
+        return Cell(line.entry, config)
+
+    def cells(self, of: Recipe | None = None) -> list[Cell]:
+        """One seed of everything before the next, so that an interrupted study has whole tables."""
+        found: dict[Key, Cell] = {}
+        for seed in self.seeds:
+            for one in self.recipes if of is None else (of,):
+                for dataset in self.datasets_of(one):
+                    for line in one.lines:
+                        cell = self.cell(line, dataset, seed)
+                        found.setdefault(key_of(cell), cell)
+        return list(found.values())
+
+    def carry_out(self, folder: Path, records: Records, *, jobs: int, keep: bool = False) -> None:
+        """Make the runs that are not recorded yet, `jobs` at a time; 0 makes none.
+
+        Those that fail are told, and the others go on; the same call again tries them once more.
+        """
+        cells = self.cells()
+        missing = [cell for cell in cells if cell not in records]
+        if not missing or jobs < 1:
+            return
+        plan = _Board(self, records)
+        failed: list[Outcome] = []
+        with board(plan.parts()) as shown:
+            for outcome in outcomes(missing, folder, jobs=jobs, keep=keep):
+                if outcome.results is None:
+                    failed.append(outcome)
+                    log(f"{outcome.cell.name}: {outcome.problem}")
+                    continue
+                records.add(outcome.cell, outcome.results)
+                left = [cell for cell in missing if cell not in records]
+                time_left = Pace(records, cells).left(left, jobs)
+                done = len(missing) - len(left)
+                log(f"{outcome.cell.name}: {done} of {len(missing)}, {time_left}")
+                for name, (finished, _) in plan.parts().items():
+                    shown.show(name, finished, time_left if name == EVERYTHING else "")
+        if failed:
+            raise UnfinishedError(
+                "runs",
+                got=f"{len(failed)} that did not come to their end",
+                allowed="all of them",
+                next_step="see the lines above; the same command tries those again",
+            )
+
+
+class _Board:
+    """How much of each table is done."""
+
+    def __init__(self, study: Study, records: Records) -> None:
+        self.records = records
+        self.cells = {one.name: study.cells(one) for one in study.recipes if one.lines}
+        self.cells[EVERYTHING] = study.cells()
+
+    def parts(self) -> dict[str, tuple[int, int]]:
+        """Name to runs done and runs in all."""
+        return {
+            name: (sum(cell in self.records for cell in cells), len(cells))
+            for name, cells in self.cells.items()
+        }
