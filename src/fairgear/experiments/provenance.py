@@ -63,7 +63,7 @@ def source_commit() -> str:
     The variable `FAIRGEAR_COMMIT` says it where the source was copied without its history.
     """
     root = Path(__file__).parents[3]
-    if not (root / ".git").exists():
+    if COMMIT in os.environ or not (root / ".git").exists():
         # Installed: any repository around it is somebody else's.
         return os.environ.get(COMMIT, "")
     command = ["git", "-C", str(root), "describe", "--always", "--dirty=*", "--exclude=*"]
