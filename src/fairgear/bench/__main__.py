@@ -3,7 +3,8 @@
 Started by `fairgear bench`, once a graph. Requests come as lines of JSON on stdin, and answers go
 as lines of JSON to stdout. Each measurement runs in a fork: its memory is that of the graph and
 what it adds, whatever was measured before. Nothing here may start threads that outlive a call,
-or the forks would wait for threads that they do not have.
+or the forks would wait for threads that they do not have. With a card all is measured in one
+process, and the memory that counts is the card's.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from fairgear.bench.scene import Scene
 from fairgear.egos.memory import forget
 from fairgear.files import json_ready
 from fairgear.progress import quiet
+
+FAILED = "failed, see the lines above"
 
 
 def main() -> None:
@@ -58,7 +61,9 @@ def main() -> None:
                 # Found once, for all children.
                 with quiet():
                     _ = scene.pool
-            for answer in _forked(scene, plan, request):
+            # A card cannot be used in a fork of a process whose libraries have looked for it.
+            answered = _forked if plan.device == "cpu" else _here
+            for answer in answered(scene, plan, request):
                 answers(answer)
 
 
@@ -93,6 +98,20 @@ def _only_answers() -> Iterator[Emit]:
         out.flush()
 
     yield answer
+
+
+def _here(scene: Scene | None, plan: Bench, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The answers of this process itself, once it has them all, and how it ended."""
+    rows: list[dict[str, Any]] = []
+    torch.set_num_threads(plan.threads)
+    try:
+        serve(scene, plan, request, rows.append)
+        end = ""
+    except Exception:
+        traceback.print_exc()
+        end = FAILED
+    yield from ({"row": row} for row in rows)
+    yield {"end": end}
 
 
 def _forked(scene: Scene | None, plan: Bench, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -146,7 +165,7 @@ def _ending(code: int) -> str:
         number = os.WTERMSIG(code)
         memory = ", probably for its memory" if number == signal.SIGKILL else ""
         return f"killed by signal {number}{memory}"
-    return "" if os.WEXITSTATUS(code) == 0 else "failed, see the lines above"
+    return "" if os.WEXITSTATUS(code) == 0 else FAILED
 
 
 if __name__ == "__main__":

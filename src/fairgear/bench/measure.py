@@ -102,20 +102,19 @@ def time_case(
 
 
 def memory_of(side: Side, device: torch.device) -> dict[str, float]:
-    """What one run, its set-up included, adds to the memory of this process, in MB.
+    """What one run, its set-up included, adds to the memory of this process or the card, in MB.
 
-    To be called in a process of its own: the system tells the highest of its whole life.
+    Without a card to be called in a process of its own: the system tells the highest of its life.
     """
     gc.collect()
-    before = resident_mb()
     if device.type == "cuda":
         torch.cuda.init()  # type: ignore[no-untyped-call]  # torch gives it no type
         torch.cuda.reset_peak_memory_stats()
+        side.make().run()
+        return {"gpu_mb": torch.cuda.max_memory_allocated() / 2**20}
+    before = resident_mb()
     side.make().run()
-    found = {"peak_mb": max(0.0, peak_mb() - before), "process_mb": peak_mb()}
-    if device.type == "cuda":
-        found["gpu_mb"] = torch.cuda.max_memory_allocated() / 2**20
-    return found
+    return {"peak_mb": max(0.0, peak_mb() - before), "process_mb": peak_mb()}
 
 
 def peak_mb() -> float:

@@ -32,9 +32,6 @@ class Worker:
         # As for every command: threads that spin while they wait take the core from the others.
         environment.setdefault("OMP_WAIT_POLICY", "passive")
         environment.setdefault("GOMP_SPINCOUNT", "10000")
-        # Libraries ask for a card when they are loaded. The usual way to look takes hold of it,
-        # and a process that is forked later cannot use it then.
-        environment.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "fairgear.bench", json.dumps(order)],
             stdin=subprocess.PIPE,

@@ -49,7 +49,7 @@ def execute(
         save_encoding(graph, folder.model)
     with stages.stage("evaluation"):
         asked = (worlds or LastWorlds()).of(data, config.seed)
-        evaluation = evaluate_in(asked, model)
+        evaluation = evaluate_in(asked, model, self_people=config.self_people)
         details = _details(model, asked, evaluation)
     measured = evaluation.to_dict()
     results: dict[str, Any] = {

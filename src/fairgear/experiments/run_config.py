@@ -38,6 +38,8 @@ class RunConfig(Config):
     """Split and initialisation."""
     graph_seed: int = 0
     """Which synthetic graph."""
+    self_people: int = 500
+    """People, at most, whose own attribute alone is flipped, in a world each: much of the time."""
     device: str = "auto"
     """auto, cpu or cuda."""
     gear: GearConfig = field(default_factory=GearConfig)
@@ -52,6 +54,7 @@ class RunConfig(Config):
             "device": ("auto", "cpu", "cuda"),
             "seed": (0, 2**63 - 1),
             "graph_seed": (0, 2**63 - 1),
+            "self_people": (0, 10**9),
         }
 
     def to_dict(self) -> dict[str, Any]:

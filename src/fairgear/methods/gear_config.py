@@ -181,6 +181,10 @@ class GearConfig(Config):
     """Weight of the squared difference of factual and counterfactual logits. [1 or 0.1]"""
     weight_decay: float | None = None
     """μ: weight of the squared norm of the parameters. [0.001 or 0.00001]"""
+    consistency: str = "logit"
+    """What of the logits must be alike: the `logit` itself, or how it stands to the `boundary`."""
+    dependence_weight: float = 0.0
+    """Weight of the R² between predictions and the mean sensitive value around a person."""
     projection_heads: bool = False
     """Compare embeddings behind a projector and a predictor, as the released code does."""
     min_dose: float = 0.0
@@ -267,6 +271,8 @@ class GearConfig(Config):
             "neighbor_draws": (1, 64),
             "logit_weight": (0, math.inf),
             "weight_decay": (0, math.inf),
+            "consistency": ("logit", "boundary"),
+            "dependence_weight": (0, math.inf),
             "min_dose": (0, 1),
             "edge_noise": (0, 1),
             "erase": (0, 1),

@@ -58,6 +58,8 @@ class GearLoss(nn.Module):
         views, logits = self.views(anyone, also=labelled)
         parts = {"prediction": F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))}
         parts |= self.fairness(views)
+        if self.config.dependence_weight > 0:
+            parts["dependence"] = objectives.dependence(views.logits, around(anyone))
         auxiliary = self.network.encoder.auxiliary_loss(
             self.network.inputs(labelled), labelled.adjacency, labelled.mask
         )
@@ -65,20 +67,27 @@ class GearLoss(nn.Module):
             parts["infomax"] = auxiliary
         return objectives.weighted(
             parts,
-            {"fairness": self.config.fairness_weight, "consistency": self.regime.logit_weight},
+            {
+                "fairness": self.config.fairness_weight,
+                "consistency": self.regime.logit_weight,
+                "dependence": self.config.dependence_weight,
+            },
         )
 
     def fairness(self, views: Views) -> dict[str, Tensor]:
         """L_f and the inconsistency of the logits, over the perturbations that take part."""
         distances, gaps = [], []
         share = self.config.neighbor_weight
+        apart = objectives.logit_inconsistency
+        if self.config.consistency == "boundary":
+            apart = objectives.boundary_inconsistency
         if views.own is not None:
             distances.append((1 - share) * self.network.distance(views.z, views.own[0]))
-            gaps.append(objectives.logit_inconsistency(views.logits, views.own[1]))
+            gaps.append(apart(views.logits, views.own[1]))
         if views.around is not None:
             z, logits = views.around
             distances.append(share * self.network.distance(views.z, z.mean(dim=0)))
-            gaps.append(objectives.logit_inconsistency(views.logits[None], logits))
+            gaps.append(apart(views.logits[None], logits))
         if not distances:
             return {}
         parts = {"fairness": torch.stack(distances).sum()}
@@ -135,6 +144,13 @@ class GearLoss(nn.Module):
         upper = torch.triu(torch.rand_like(chance) < chance, diagonal=1) & pairs
         adjacency = (upper | upper.transpose(1, 2)).to(ego.x.dtype)
         return replace(ego, adjacency=adjacency)
+
+
+def around(ego: Ego) -> Tensor:
+    """The mean sensitive value of the centre and its neighbours in the ego (B,)."""
+    links = ego.adjacency[:, 0]
+    total = ego.sens[:, 0] + (links * ego.sens).sum(dim=1)
+    return total / (1 + links.sum(dim=1))
 
 
 def flip_rate(views: Views) -> float:

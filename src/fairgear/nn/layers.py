@@ -81,8 +81,15 @@ class GcnLayer(EgoLayer):
         self.conv = DenseGCNConv(width_in, width_out)
 
     def forward(self, x: Tensor, adjacency: Tensor, mask: Tensor | None = None) -> Tensor:
-        """New features of all members."""
-        return cast(Tensor, self.conv(x, adjacency, mask))
+        """New features of all members.
+
+        Written out: PyG's layer copies a number from the processor to the card for its
+        self-loops, which a recording of the step cannot hold.
+        """
+        scale = (adjacency.sum(dim=-1, keepdim=True) + 1).pow(-0.5)
+        sent = self.conv.lin(x) * scale
+        out = (torch.bmm(adjacency, sent) + sent) * scale + self.conv.bias
+        return cast(Tensor, out if mask is None else out * mask[..., None])
 
     def centre(self, x: Tensor, adjacency: Tensor) -> Tensor:
         """New features of the centre."""

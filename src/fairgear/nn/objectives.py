@@ -39,6 +39,24 @@ def logit_inconsistency(one: Tensor, other: Tensor) -> Tensor:
     return (one - other).square().mean()
 
 
+def boundary_inconsistency(one: Tensor, other: Tensor) -> Tensor:
+    """The same of tanh(logit): far from the decision boundary a difference flips nobody."""
+    return (one.tanh() - other.tanh()).square().mean()
+
+
+def dependence(logits: Tensor, summary: Tensor) -> Tensor:
+    """R² of a linear regression of the predicted probability on a summary of the neighbours.
+
+    Args:
+        logits: (B,).
+        summary: (B,), such as the mean of s around a person.
+    """
+    score, around = logits.float().sigmoid(), summary.float()
+    score, around = score - score.mean(), around - around.mean()
+    scale = score.square().mean() * around.square().mean() + 1e-8
+    return (score * around).mean().square() / scale
+
+
 def gaussian_nll(x: Tensor, mean: Tensor, log_variance: Tensor, mask: Tensor) -> Tensor:
     """−log N(x; mean, variance) summed over features, averaged over real members."""
     nll = 0.5 * ((x - mean).square() * (-log_variance).exp() + log_variance + _LOG_2PI)

@@ -18,6 +18,8 @@ from fairgear.progress import board, log
 
 ALL = "all"
 EVERYTHING = "all runs"
+# Asked about alone in each run: no table of the paper has that, and it would take most of the time.
+SELF_PEOPLE = 100
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class Study:
 
     def cell(self, line: Line, dataset: str, seed: int) -> Cell:
         """One run of a line."""
-        config = replace(line.entry.run(dataset, seed, SPLIT), device=self.device)
+        config = line.entry.run(dataset, seed, SPLIT)
+        config = replace(config, device=self.device, self_people=SELF_PEOPLE)
         return Cell(line.entry, config)
 
     def cells(self, of: Recipe | None = None) -> list[Cell]:
