@@ -25,6 +25,7 @@ from fairgear.experiments.compare_entry import Entry
 from fairgear.experiments.compare_table import summary, to_markdown
 from fairgear.experiments.compare_verdicts import verdicts
 from fairgear.experiments.published import beside_published, published_markdown
+from fairgear.report.blocks import with_blocks
 
 PAGE = Path(__file__).parent.parent / "docs" / "comparison.md"
 
@@ -53,12 +54,7 @@ def _hours(rows: pd.DataFrame) -> str:
 
 def written(page: str) -> str:
     """The page with its blocks as the rows have them."""
-    for name, text in blocks().items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-        before, after = page.partition(begin)[0], page.partition(end)[2]
-        assert page.count(begin) == page.count(end) == 1, name
-        page = before + begin + text + end + after
-    return page
+    return with_blocks(page, blocks())
 
 
 if __name__ == "__main__":

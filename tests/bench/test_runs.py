@@ -14,13 +14,14 @@ import torch
 from fairgear.bench import runner
 from fairgear.bench.config import CASES, Bench
 from fairgear.bench.plot import performance_svg
-from fairgear.bench.report import with_blocks, write_report
+from fairgear.bench.report import write_report
 from fairgear.bench.roofline import GEMM
 from fairgear.bench.store import COLUMNS, MACHINE, Store
 from fairgear.bench.table import blocks, duration, memory
 from fairgear.bench.worker import MeasurementFailed
 from fairgear.cli import main
 from fairgear.errors import FileError
+from fairgear.report.blocks import with_blocks
 
 SIDES = ("fairgear", "other")
 
@@ -235,10 +236,12 @@ def test_blocks_of_a_page_are_replaced_and_the_rest_stays() -> None:
     page = "# P\n" + "".join(
         f"<!-- {name} -->\nold\n<!-- /{name} -->\nafter {name}\n" for name in blocks(rows())
     )
-    once = with_blocks(page, rows())
+    once = with_blocks(page, blocks(rows()))
     assert "old" not in once
     assert "after egos" in once
-    assert with_blocks(once, rows()) == once
+    assert with_blocks(once, blocks(rows())) == once
+    with pytest.raises(ValueError, match="one block 'egos'"):
+        with_blocks("# P\n", {"egos": "text"})
 
 
 def test_a_page_knows_every_case() -> None:

@@ -16,13 +16,3 @@ def write_report(rows: Sequence[Mapping[str, Any]], folder: Path) -> None:
     write_text(folder / "performance.svg", performance_svg(rows))
     parts = [f"## {name}\n\n{text}" for name, text in blocks(rows).items()]
     write_text(folder / "performance.md", "\n".join(parts))
-
-
-def with_blocks(page: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The page with each block between `<!-- name -->` and `<!-- /name -->` written anew."""
-    for name, text in blocks(rows).items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-        assert page.count(begin) == page.count(end) == 1, name
-        before, after = page.partition(begin)[0], page.partition(end)[2]
-        page = before + begin + text + end + after
-    return page

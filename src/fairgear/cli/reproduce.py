@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.output import Json, print_json
+from fairgear.cli.output import Json, print_json, print_table
 from fairgear.errors import ParameterError, UnfinishedError
+
+if TYPE_CHECKING:
+    from fairgear.experiments.reproduce.claims import Verdict
 
 reproduce_app = App(
     name="reproduce",
@@ -92,14 +95,27 @@ def reproduce(
     except UnfinishedError as error:
         # The tables of all that did come to its end are worth having.
         failure = error
-    verdicts = write_results(study, records, out)
+    verdicts = write_results(study, records, out).verdicts
     if failure is not None:
         raise failure
     if json:
         print_json({"out": str(out), "verdicts": frame(verdicts).to_dict("records")})
         return
-    print((out / "results.md").read_text(encoding="utf-8"))  # noqa: T201
-    print(f"All of it: {out}/results.md   Verdicts: {out}/verdicts.md")  # noqa: T201
+    _print_counts(verdicts)
+    print(f"Tables, figures and verdicts: {out}/results.md and beside it")  # noqa: T201
+
+
+def _print_counts(verdicts: list[Verdict]) -> None:
+    """How many of the paper's claims hold; the page has each of them."""
+    from fairgear.experiments.reproduce.claims import FAILS, HOLDS, OPEN
+
+    told: dict[tuple[str, str], dict[str, int]] = {}
+    for one in verdicts:
+        counts = told.setdefault((one.claim, one.subject), dict.fromkeys((HOLDS, FAILS, OPEN), 0))
+        counts[one.verdict] += 1
+    cells = [[*key, *map(str, counts.values())] for key, counts in told.items()]
+    if cells:
+        print_table("The paper's claims", ["claim", "of", HOLDS, FAILS, OPEN], cells)
 
 
 def _check_jobs(jobs: int | None) -> None:

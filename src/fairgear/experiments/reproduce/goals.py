@@ -67,7 +67,8 @@ def goals_markdown(found: list[Goal]) -> str:
         reached = f"{goal.mean:.4f}"
         if not math.isnan(goal.low):
             reached += f" ({goal.low:.4f} to {goal.high:.4f})"
-        met = "yes" if goal.met else "no"
+        known = not (math.isnan(goal.mean) or math.isnan(goal.bound))
+        met = ("yes" if goal.met else "no") if known else ""
         lines.append(
             f"| {goal.dataset} | {goal.point} | {METRICS[goal.metric].label} | {bound} | "
             f"{'not measured' if math.isnan(goal.mean) else reached} | {met} |"

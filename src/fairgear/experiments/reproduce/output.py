@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -19,8 +20,23 @@ from fairgear.metrics import METRICS
 TABLE2 = "table2"
 
 
-def write_results(study: Study, records: Records, folder: Path) -> list[claims.Verdict]:
-    """Write everything that the rows at hand allow."""
+@dataclass(frozen=True)
+class Results:
+    """The parts of the page by name, and every verdict."""
+
+    parts: dict[str, str]
+    verdicts: list[claims.Verdict]
+
+
+def write_results(study: Study, records: Records, folder: Path, *, draw: bool = True) -> Results:
+    """Write everything that the rows at hand allow.
+
+    Args:
+        study: whose tables and figures.
+        records: what has been measured.
+        folder: where they go.
+        draw: whether figures are drawn too.
+    """
     parts: dict[str, str] = {}
     verdicts: list[claims.Verdict] = []
     for recipe in study.recipes:
@@ -35,13 +51,14 @@ def write_results(study: Study, records: Records, folder: Path) -> list[claims.V
         parts[recipe.name] = _table(recipe, rows, folder) + "\n" + verdict_table(found)
         if recipe.name == TABLE2:
             parts["goals"] = goals_markdown(goals(tables.summarised(recipe, rows)))
-        _figures(recipe, rows, folder)
+        if draw:
+            _figures(recipe, rows, folder)
     _write_csv(claims.frame(verdicts), folder / "verdicts.csv")
     write_text(folder / "verdicts.md", verdict_table(verdicts))
     titles = {one.name: one.title for one in study.recipes} | {"goals": "Goals"}
     page = [f"## {titles[name]}\n\n{text}" for name, text in parts.items()]
     write_text(folder / "results.md", "\n".join(page))
-    return verdicts
+    return Results(parts, verdicts)
 
 
 def verdict_table(found: list[claims.Verdict]) -> str:

@@ -1,0 +1,72 @@
+"""Write the tables and figures of docs/results.md from docs/results/reproduction.csv.
+
+    .venv/bin/fairgear reproduce all --rows docs/results/reproduction.csv
+    .venv/bin/python benchmarks/results_page.py
+
+Each block of the page between `<!-- name -->` and `<!-- /name -->` is replaced, and
+docs/results/reproduction/ has the same as CSV and LaTeX, and the figures.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from plan import RESULTS
+
+from fairgear.experiments.reproduce.output import Results, write_results
+from fairgear.experiments.reproduce.records import Records
+from fairgear.experiments.reproduce.study import ALL, Study
+from fairgear.experiments.reproduce.tables import disagreements
+from fairgear.report.blocks import with_blocks
+
+PAGE = Path(__file__).parent.parent / "docs" / "results.md"
+ROWS, FOLDER = RESULTS / "reproduction.csv", RESULTS / "reproduction"
+SEEDS = range(10)
+# As one may open them anywhere; the command also draws PNG.
+KEPT = (".csv", ".tex", ".svg")
+
+
+def study() -> Study:
+    """Everything, with the ten seeds of the page."""
+    return Study.of([ALL], SEEDS)
+
+
+def blocks(results: Results) -> dict[str, str]:
+    """The text of every block by its name."""
+    return results.parts | {"made": made(), "disagreements": disagreements()}
+
+
+def made() -> str:
+    """How much of the plan is done, and at which commits."""
+    plan = study()
+    rows = Records(ROWS).of(plan.cells())
+    commits = ", ".join(sorted(set(rows["commit"].astype(str))))
+    done = [
+        f"{one.name} {len(Records(ROWS).of(plan.cells(one)))} of {len(plan.cells(one))}"
+        for one in plan.recipes
+        if one.lines
+    ]
+    hours = rows["seconds"].sum() / 3600
+    return (
+        f"{len(rows)} of {len(plan.cells())} runs ({'; '.join(done)}), {hours:.1f} hours of one "
+        f"core or card, at commits {commits}.\n"
+    )
+
+
+def main() -> None:
+    """Write the page and what lies beside it."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        found = write_results(study(), Records(ROWS), folder)
+        FOLDER.mkdir(exist_ok=True)
+        for path in folder.iterdir():
+            if path.suffix in KEPT:
+                shutil.copy(path, FOLDER / path.name)
+    page = with_blocks(PAGE.read_text(encoding="utf-8"), blocks(found))
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
