@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from fairgear.bench import __main__ as bench_main
 from fairgear.bench.config import Bench
 from fairgear.bench.worker import MeasurementFailed, Worker
 
@@ -29,3 +32,21 @@ def test_a_worker_measures_time_and_memory_and_tells_what_fails(
         with pytest.raises(MeasurementFailed, match="has ended") as failure:
             list(worker.ask("egos"))
         assert failure.value.fatal
+
+
+def test_with_a_card_all_is_measured_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def serve(scene: Any, plan: Any, request: dict[str, Any], emit: Any) -> None:
+        asked.append(request)
+        emit({"side": "fairgear"})
+        if request["case"] == "broken":
+            raise RuntimeError("no more memory")
+
+    monkeypatch.setattr(bench_main, "serve", serve)
+    plan = Bench(device="cuda", threads=1)
+    fine = list(bench_main._here(None, plan, {"case": "step"}))
+    assert fine == [{"row": {"side": "fairgear"}}, {"end": ""}]
+    (row, end) = bench_main._here(None, plan, {"case": "broken"})
+    assert (row, end) == ({"row": {"side": "fairgear"}}, {"end": bench_main.FAILED})
+    assert [request["case"] for request in asked] == ["step", "broken"]

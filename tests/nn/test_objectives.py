@@ -89,6 +89,32 @@ def test_cosine_distance_is_from_0_to_2_and_ignores_length(seed: int, scale: flo
     assert float(objectives.cosine_distance(one, other)) == pytest.approx(expected, abs=1e-5)
 
 
+def test_boundary_inconsistency_forgets_what_is_far_from_the_boundary() -> None:
+    one, other = torch.tensor([0.5, 9.0, -0.1]), torch.tensor([-0.5, 12.0, 0.1])
+    expected = np.mean((np.tanh(one.numpy()) - np.tanh(other.numpy())) ** 2)
+    assert float(objectives.boundary_inconsistency(one, other)) == pytest.approx(float(expected))
+    far = float(objectives.boundary_inconsistency(one[1:2], other[1:2]))
+    assert far < 1e-6 < float(objectives.logit_inconsistency(one[1:2], other[1:2]))
+
+
+@given(st.integers(3, 200), st.integers(0, 10**6))
+def test_dependence_is_the_squared_correlation_of_the_probabilities(size: int, seed: int) -> None:
+    drawn = np.random.default_rng(seed)
+    logits, summary = 3 * drawn.normal(size=size), drawn.uniform(size=size)
+    probability = 1 / (1 + np.exp(-logits))
+    expected = np.corrcoef(probability, summary)[0, 1] ** 2
+    got = objectives.dependence(torch.from_numpy(logits), torch.from_numpy(summary))
+    assert float(got) == pytest.approx(expected, abs=2e-3)
+
+
+def test_dependence_of_a_constant_is_nothing_and_has_a_gradient() -> None:
+    logits = torch.zeros(5, requires_grad=True)
+    value = objectives.dependence(logits, torch.linspace(0, 1, 5))
+    assert float(value.detach()) == 0
+    (gradient,) = torch.autograd.grad(value, logits)
+    assert gradient.isfinite().all()
+
+
 def test_logit_inconsistency_is_the_mean_squared_difference() -> None:
     one, other = torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 4.0], [0.0, 2.0]])
     assert float(objectives.logit_inconsistency(one[None], other)) == pytest.approx(5 / 4)

@@ -22,7 +22,6 @@ DIALS = {
     "GEAR": "erase",
     "GEAR, paper": "fairness_weight",
     "NIFTY-SAGE": "similarity_weight",
-    "NIFTY-GCN": "similarity_weight",
     "C-ENC": "adversary_weight",
     "FairGNN": "alpha",
 }
@@ -31,11 +30,11 @@ QUICK = {"steps": 40, "generator.steps": 40, "estimator_steps": 40, "trees": 50}
 
 
 def settings(line: Line) -> dict[str, Any]:
-    """All settings of the method that a line builds, `generator.steps` and the like in one level."""
+    """All settings of the method that a line builds, in one level: `generator.steps`."""
     made: Any = METHODS[line.entry.method](
         **line.entry.run("synthetic", 0, "released").method_settings()
     )
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in made.config.to_dict().items():
         inner = value.items() if isinstance(value, dict) else [("", value)]
         found |= {f"{name}.{part}".rstrip("."): one for part, one in inner}

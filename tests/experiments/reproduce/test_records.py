@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgear.errors import FileError
 from fairgear.experiments.reproduce.records import KEY, Records
 from fairgear.experiments.reproduce.revisions import REVISIONS
 from fairgear.metrics import METRICS
-
-from .toy import results, toy_study
+from tests.experiments.reproduce.toy import results, toy_study
 
 Metric = st.none() | st.floats(0, 1) | st.floats(0, 1e-30)
 
@@ -41,6 +40,7 @@ def test_a_row_has_what_the_run_gave(tmp_path: Path) -> None:
     assert row["seconds"] == pytest.approx(2.25, abs=0.051)
 
 
+@settings(max_examples=40)
 @given(values=st.lists(Metric, min_size=3, max_size=3), commit=st.sampled_from(["", "1234567"]))
 def test_what_is_read_again_is_what_was_held(
     tmp_path_factory: pytest.TempPathFactory, values: list[float | None], commit: str

@@ -13,8 +13,7 @@ from fairgear.experiments.reproduce.recipe import NAMES, recipe
 from fairgear.experiments.reproduce.records import key_of
 from fairgear.experiments.reproduce.revisions import REVISIONS, revision
 from fairgear.methods import METHODS
-
-from .toy import toy_study
+from tests.experiments.reproduce.toy import toy_study
 
 # Entry to its revision and the digest of its settings at that revision.
 KEPT = {
@@ -49,8 +48,8 @@ def test_other_settings_are_another_revision(text: str) -> None:
     now, found = revision(Entry.of(text)), digest(text)
     if now == number:
         assert found == kept, (
-            f"the default settings of {text} have changed, and rows that were measured before would "
-            f"count as theirs: raise {text!r} in REVISIONS (experiments/reproduce/revisions.py) to "
+            f"the default settings of {text} have changed, and rows measured before would count "
+            f"as theirs: raise {text!r} in REVISIONS (experiments/reproduce/revisions.py) to "
             f"{number + 1}, and write {text!r}: ({number + 1}, {found!r}) in KEPT here"
         )
     assert now == number, (
@@ -59,8 +58,8 @@ def test_other_settings_are_another_revision(text: str) -> None:
 
 
 def test_every_method_of_the_tables_is_watched() -> None:
-    used = {one.entry for name in NAMES for one in recipe(name).lines if not one.entry.settings}
-    assert {*KEPT} >= {entry.label for entry in used}
+    used = {one.entry.method for name in NAMES for one in recipe(name).lines}
+    assert {*KEPT} >= used
     assert {*KEPT} >= {*REVISIONS}
 
 

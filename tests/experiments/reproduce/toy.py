@@ -1,4 +1,4 @@
-"""A small study for tests: two linear models on the synthetic graph, and results that are made up."""
+"""A small study for tests: two linear models on the synthetic graph; and made-up results."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def rows(values: Mapping[str, list[float]], *metrics: str, dataset: str = "toy")
 
 
 def killed_in_the_second_run(folder: str) -> None:
-    """For a process of its own: carry the study out, and be killed once a second run is asked for."""
-    study.recipe = known  # type: ignore[attr-defined]  # imported there, and looked up there
+    """For a process of its own: carry the study out, and be killed as a second run begins."""
+    study.recipe = known  # type: ignore[assignment]  # in the place of all others
     study.SELF_PEOPLE = PEOPLE
     give, given = workers.Worker.give, []
 

@@ -188,7 +188,8 @@ def _in_paper(claim: Claim, subject: str, metric: str, told: Told) -> bool | Non
     own, better = float(told[subject]["published"]), METRICS[metric].better
     others = [float(told[name]["published"]) for name in claim.against]
     if claim.test == "comparable":
-        own += float(told[subject]["published_std"])
+        margin = float(told[subject]["published_std"])
+        own += margin if METRICS[metric].direction == "higher" else -margin
         return not any(better(other, own) for other in others)
     return all(better(own, other) for other in others)
 
@@ -203,6 +204,8 @@ def _bent(wide: pd.DataFrame, levels_off: float | None) -> tuple[str, str]:
     else:
         # What is claimed is that it falls more steeply before than after: a difference below 0.
         before, after = x <= levels_off, x >= levels_off
+        if min(before.sum(), after.sum()) < 2:
+            return OPEN, f"fewer than two points on one side of {levels_off:g}"
         values = np.array([_slope(x, y, before) - _slope(x, y, after) for y in curves])
         name = "slope before less after"
     mean, low, high = interval(values)

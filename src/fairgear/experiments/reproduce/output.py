@@ -117,20 +117,24 @@ def _figures(recipe: Recipe, rows: pd.DataFrame, folder: Path) -> None:
 
 def _statistics(recipe: Recipe, study: Study, folder: Path) -> str:
     """Table 1: the graphs as they are loaded, beside the paper's counts."""
-    told = published_statistics().set_index("dataset")
-    rows, lines = [], ["| dataset | | " + " | ".join(told.columns) + " |"]
-    lines.append("|---|---|" + "---:|" * len(told.columns))
+    table = published_statistics().set_index("dataset")
+    # Row by row as plain values: counts stay whole numbers beside the average degree.
+    columns, told = list(table.columns), table.to_dict("index")
+    rows, lines = [], ["| dataset | | " + " | ".join(columns) + " |"]
+    lines.append("|---|---|" + "---:|" * len(columns))
     for name in study.datasets_of(recipe):
         counted = vars(datasets.statistics(datasets.load(name)))
-        for source, values in (("counted", counted), ("published", told.loc[name].to_dict())):
-            rows.append({"dataset": name, "source": source, **{c: values[c] for c in told.columns}})
-            shown = " | ".join(_count(values[column]) for column in told.columns)
+        for source, values in (("counted", counted), ("published", told[name])):
+            rows.append({"dataset": name, "source": source, **{c: values[c] for c in columns}})
+            shown = " | ".join(_count(values[column]) for column in columns)
             lines.append(f"| {name if source == 'counted' else ''} | {source} | {shown} |")
     text = "\n".join(lines) + "\n"
     frame = pd.DataFrame(rows)
     _write_csv(frame, folder / f"{recipe.name}.csv")
     write_text(folder / f"{recipe.name}.md", text)
-    write_text(folder / f"{recipe.name}.tex", frame.to_latex(index=False, escape=True))
+    write_text(
+        folder / f"{recipe.name}.tex", frame.to_latex(index=False, escape=True, float_format="%.3f")
+    )
     return text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -122,10 +122,18 @@ def _lines(plan: Mapping[str, Any], quick: bool) -> Iterator[Line]:
         yield Line(one["name"], entry, one.get("published", ""))
     for sweep in plan.get("sweeps", ()):
         yield from _curve(sweep["label"], plan["base"], sweep, quick)
-    for dial in plan.get("dials", ()):
-        yield from _curve(dial["family"], dial["base"], dial, quick)
-    if "points" in plan:
-        yield from _lines(read(plan["points"]), quick)
+    if "dials" in plan:
+        yield from _dials(plan, quick)
+
+
+def _dials(plan: Mapping[str, Any], quick: bool) -> Iterator[Line]:
+    """Points of curves, then those of the table that lie on none; a run has one name."""
+    points = {line.entry.label: line for line in _lines(read(plan["points"]), quick)}
+    for dial in plan["dials"]:
+        for line in _curve(dial["family"], dial["base"], dial, quick):
+            known = points.pop(line.entry.label, None)
+            yield line if known is None else replace(line, name=known.name)
+    yield from points.values()
 
 
 def _curve(family: str, base: str, plan: Mapping[str, Any], quick: bool) -> Iterator[Line]:

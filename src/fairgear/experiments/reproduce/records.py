@@ -19,6 +19,10 @@ Key = tuple[str, str, str, int, int]
 KEY = ("dataset", "method", "split", "seed", "revision")
 # Seven digits are more than any figure deserves, and keep the file small.
 DIGITS = 7
+# A commit of digits alone is no number, and a seed is a whole one.
+KINDS = dict.fromkeys(("dataset", "method", "split", "version", "commit"), "str")
+KINDS |= dict.fromkeys(("seed", "revision"), "int64")
+KINDS |= dict.fromkeys((*METRICS, "seconds"), "float64")
 
 
 class Records:
@@ -74,9 +78,11 @@ def _read(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        rows = pd.read_csv(path)
-        missing = [name for name in (*KEY, *METRICS) if name not in rows.columns]
-        fine = not missing and bool(rows[list(KEY)].notna().all(axis=None))
+        rows = pd.read_csv(path, dtype=KINDS)
+        missing = [name for name in (*KEY, *METRICS, "seconds") if name not in rows.columns]
+        # Lines longer than the head would be taken for lines with a name.
+        fine = not missing and isinstance(rows.index, pd.RangeIndex)
+        fine = fine and bool(rows[list(KEY)].notna().all(axis=None))
     except (OSError, ValueError):
         fine = False
     if not fine:
@@ -86,4 +92,6 @@ def _read(path: Path) -> list[dict[str, Any]]:
             allowed="a CSV file that fairgear reproduce has written",
             next_step="choose another --rows, or remove that file",
         )
+    texts = [name for name, kind in KINDS.items() if kind == "str" and name in rows.columns]
+    rows[texts] = rows[texts].fillna("")
     return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]

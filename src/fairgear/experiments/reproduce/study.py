@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairgear.datasets import DATASETS
-from fairgear.errors import UnfinishedError
+from fairgear.errors import ParameterError, UnfinishedError
 from fairgear.experiments.cell import Cell
 from fairgear.experiments.published import SPLIT
 from fairgear.experiments.reproduce.pace import Pace
@@ -53,7 +53,15 @@ class Study:
             _ = DATASETS[dataset]
         wanted = dict.fromkeys(one for name in names for one in (NAMES if name == ALL else (name,)))
         recipes = tuple(recipe(name, quick=quick) for name in wanted)
-        return cls(recipes, tuple(seeds), tuple(datasets), device)
+        made = cls(recipes, tuple(seeds), tuple(datasets), device)
+        if not any(made.datasets_of(one) for one in recipes):
+            raise ParameterError(
+                f"datasets of {', '.join(wanted)}",
+                got=", ".join(datasets),
+                allowed=", ".join(dict.fromkeys(name for one in recipes for name in one.datasets)),
+                next_step="choose one of these, or leave --datasets out",
+            )
+        return made
 
     def datasets_of(self, one: Recipe) -> tuple[str, ...]:
         """Those of a recipe that are wanted."""

@@ -43,7 +43,9 @@ def line_rows(study: Study, recipe: Recipe, records: Records) -> pd.DataFrame:
         parts.append(
             rows.assign(line=line.name, family=line.family, value=line.value, own=line.own)
         )
-    return pd.concat(parts, ignore_index=True)
+    # Parts without rows know no kinds of columns, and would make objects of all figures.
+    found = [part for part in parts if not part.empty] or parts[:1]
+    return pd.concat(found, ignore_index=True)
 
 
 def summarised(recipe: Recipe, rows: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
@@ -48,7 +48,9 @@ class Worker:
     def give(self, cell: Cell) -> None:
         """Let it make a run."""
         self.cell, self.graph = cell, graph_of(cell)
-        self.pipe.send(cell)
+        # One that has just gone is found out where its outcome is asked for.
+        with suppress(ConnectionError):
+            self.pipe.send(cell)
 
     def outcome(self) -> Outcome:
         """Of the run that it was given; a process that has gone leaves none."""
@@ -89,7 +91,8 @@ def outcomes(cells: Sequence[Cell], folder: Path, *, jobs: int, keep: bool) -> I
     try:
         while left or any(worker.cell for worker in workers):
             workers = [worker for worker in workers if worker.alive or worker.cell]
-            while left and len(workers) < jobs:
+            idle = sum(worker.cell is None for worker in workers)
+            for _ in range(min(jobs - len(workers), len(left) - idle)):
                 workers.append(Worker(folder, keep=keep))
             for worker in workers:
                 if left and worker.cell is None:

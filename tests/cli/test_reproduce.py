@@ -1,0 +1,265 @@
+"""`fairgear reproduce`: what it leaves, what it prints, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairgear as fg
+from fairgear.cli import main
+from fairgear.cli.reproduce import seeds_of
+from fairgear.errors import ParameterError
+from fairgear.experiments.cell import Cell
+from fairgear.experiments.reproduce import study
+from fairgear.experiments.reproduce.claims import FAILS, HOLDS
+from fairgear.experiments.reproduce.records import KEY, key_of
+from fairgear.experiments.reproduce.study import Study
+from fairgear.experiments.reproduce.workers import Outcome
+from fairgear.metrics import METRICS
+from tests.experiments.reproduce import toy
+
+TABLES = ["table2", "table3", "tableS1", "figure5", "tradeoff"]
+# Of the paper's Table 1.
+SYNTHETIC = {"nodes": 2000, "edges": 4120, "features": 26, "average_degree": 5.120}
+SYNTHETIC |= {"intra_group_edges": 2379, "inter_group_edges": 1741}
+
+
+def refusal(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that was said, and nothing else."""
+    said = capsys.readouterr()
+    assert said.out == ""
+    (line,) = said.err.splitlines()
+    assert line.startswith("fairgear: ")
+    return line
+
+
+def test_table_1_counts_the_graph_beside_the_paper(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["reproduce", "table1", "--datasets", "synthetic", "--out", str(out)]) == 0
+    assert f"{out}/results.md" in capsys.readouterr().out
+    counted, told = pd.read_csv(out / "table1.csv").to_dict("records")
+    assert (counted.pop("source"), told.pop("source")) == ("counted", "published")
+    assert counted.pop("dataset") == told.pop("dataset") == "synthetic"
+    assert told == SYNTHETIC
+    graph = fg.datasets.load("synthetic")
+    ends = {(min(pair), max(pair)) for pair in graph.edge_index.t().tolist() if pair[0] != pair[1]}
+    within = sum(bool(graph.sens[one] == graph.sens[other]) for one, other in ends)
+    assert counted == {
+        "nodes": graph.num_nodes,
+        "edges": len(ends),
+        "features": graph.x.shape[1],
+        # The paper counts a loop at every node.
+        "average_degree": pytest.approx(2 * len(ends) / graph.num_nodes + 1, abs=5e-4),
+        "intra_group_edges": within,
+        "inter_group_edges": len(ends) - within,
+    }
+    # Another draw from the same model: what is drawn differs by some hundredths.
+    assert counted == {name: pytest.approx(value, rel=0.05) for name, value in SYNTHETIC.items()}
+    for name in ("table1.md", "table1.tex", "results.md"):
+        figures = re.findall(r"\d+(?:\.\d+)?", (out / name).read_text().replace(",", ""))
+        for value in (*counted.values(), *told.values()):
+            assert (f"{value:.3f}" if isinstance(value, float) else str(value)) in figures, name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "what to reproduce: got nothing; allowed: table1, table2,"),
+        (["table4"], "unknown table or figure: got 'table4'; allowed: table1, table2,"),
+        (["table2", "--seeds", "x"], "--seeds: got 'x'; allowed: how many"),
+        (["table2", "--seeds", "0"], "--seeds: got '0'"),
+        (["table2", "--seeds", "5-3"], "--seeds: got '5-3'"),
+        (["table2", "--seeds", "-3"], "--seeds"),
+        (["table2", "--jobs", "-1"], "--jobs: got -1; allowed: 0 or more"),
+        (["table2", "--jobs", "many"], "--jobs"),
+        (["table2", "--datasets", "nosuch"], "unknown dataset: got 'nosuch'; allowed: synthetic"),
+        (["figure5", "--datasets", "german"], "datasets of figure5: got german; allowed: bail"),
+        (["table2", "--device", "tpu", "--jobs", "0"], "device: got 'tpu'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_on_one_line(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["reproduce", *arguments, "--out", str(out)]) == 2
+    assert message in refusal(capsys)
+    assert not out.exists()
+
+
+def test_rows_of_something_else_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("name,age\nAnna,30\n")
+    typed = ["reproduce", "table2", "--rows", str(rows), "--out", str(tmp_path / "out")]
+    assert main(typed) == 2
+    assert f"rows {rows}: got no table of finished runs" in refusal(capsys)
+    assert rows.read_text() == "name,age\nAnna,30\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_seeds_are_a_number_or_a_range() -> None:
+    assert seeds_of("3") == (0, 1, 2)
+    assert seeds_of("10-12") == (10, 11, 12)
+    assert seeds_of("7-7") == (7,)
+    assert seeds_of("0-1") == (0, 1)
+    for wrong in ("", "-", "3-", "-3", "1.5", "1-2-3", "1,2", " "):
+        with pytest.raises(ParameterError, match="--seeds"):
+            seeds_of(wrong)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows of all runs on Bail, made up: GEAR is good, the paper's preset bad, all else even."""
+    rng = np.random.default_rng(0)
+    made = []
+    for cell in Study.of(TABLES, (0, 1, 2), datasets=["bail"], quick=True).cells():
+        good = {"default": 0.3, "paper": -0.3}.get(cell.entry.preset, 0.0)
+        key = dict(zip(KEY, key_of(cell), strict=True))
+        values = {
+            name: 0.5 + (good if metric.direction == "higher" else -good) + rng.normal(0, 1e-3)
+            for name, metric in METRICS.items()
+        }
+        made.append(key | values | {"seconds": 1.0})
+    path = tmp_path_factory.mktemp("rows") / "rows.csv"
+    pd.DataFrame(made).to_csv(path, index=False)
+    return path
+
+
+def typed(rows: Path, out: Path, *what: str) -> list[str]:
+    flags = ["--quick", "--seeds", "3", "--datasets", "bail", "--jobs", "0", "--rows", str(rows)]
+    return ["reproduce", *what, *flags, "--out", str(out)]
+
+
+def test_rows_of_another_machine_make_tables_figures_and_verdicts(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = rows.read_bytes()
+    assert main(typed(rows, tmp_path, *TABLES)) == 0
+    assert rows.read_bytes() == before
+    tables = {f"{name}.{kind}" for name in TABLES for kind in ("md", "csv", "tex")}
+    drawn = ("figure4", "figure5", "tradeoff-bail")
+    figures = {f"{name}.{kind}" for name in drawn for kind in ("svg", "png")}
+    page = {"results.md", "verdicts.md", "verdicts.csv"}
+    assert {entry.name for entry in tmp_path.iterdir()} == tables | figures | page
+    for name in figures:
+        start = (tmp_path / name).read_bytes()[:200]
+        assert (b"PNG" if name.endswith("png") else b"<?xml") in start
+    text = (tmp_path / "results.md").read_text()
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert [head.split(",")[0] for head in heads] == [
+        "## Table 2",
+        "## Goals",
+        "## Table 3",
+        "## Table S1",
+        "## Figure 5",
+        "## Trade-offs",
+    ]
+    said = capsys.readouterr().out
+    assert "The paper's claims" in said
+    assert f"{tmp_path}/results.md" in " ".join(said.split())
+
+
+def test_verdicts_are_those_of_the_rows(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*typed(rows, tmp_path, "table2"), "--json"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert {*found} == {"out", "verdicts"}
+    assert found["out"] == str(tmp_path)
+    # Four claims by three measures each; GEAR was made to be better than all, its preset worse.
+    verdicts = {(one["subject"], one["verdict"]) for one in found["verdicts"]}
+    assert verdicts == {("GEAR", HOLDS), ("GEAR, paper", FAILS)}
+    assert len(found["verdicts"]) == 4 * 3 * 2
+    written = pd.read_csv(tmp_path / "verdicts.csv")
+    assert written["because"].tolist() == [one["because"] for one in found["verdicts"]]
+    lines = (tmp_path / "verdicts.md").read_text().splitlines()[2:]
+    assert [
+        f"| {one['verdict']} | {one['because']} |" in line
+        for line, one in zip(lines, found["verdicts"], strict=True)
+    ] == [True] * 24
+    goals = (tmp_path / "results.md").read_text().split("## Goals")[1]
+    assert "| bail | both protocols | AUROC | ≥ 0.8900 | 0.8" in goals
+
+
+def test_rows_of_some_lines_alone_make_what_they_can(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = pd.read_csv(rows)
+    some = some[~some["method"].str.startswith("nifty")]
+    some.to_csv(tmp_path / "some.csv", index=False)
+    assert main([*typed(tmp_path / "some.csv", tmp_path, "table2", "figure5"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["verdicts"]
+    missing = {one["claim"] for one in found if one["because"] == "runs are missing"}
+    assert missing == {
+        "better than all fair methods in prediction",
+        "lower than all fair methods in δCF and R²",
+        "the lowest of all methods in δCF and R²",
+    }
+    assert "NIFTY" not in (tmp_path / "table2.csv").read_text()
+    assert (tmp_path / "figure5.svg").exists()
+
+
+def test_no_rows_at_all_make_an_empty_page(tmp_path: Path) -> None:
+    assert main(typed(tmp_path / "none.csv", tmp_path / "out", *TABLES)) == 0
+    assert {entry.name for entry in (tmp_path / "out").iterdir()} == {
+        "results.md",
+        "verdicts.md",
+        "verdicts.csv",
+    }
+    assert (tmp_path / "out" / "results.md").read_text() == ""
+
+
+def test_runs_that_fail_are_exit_status_1_and_the_next_call_makes_them_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[list[str]] = []
+
+    def made(cells: list[Cell], *_: Any, **__: Any) -> Iterator[Outcome]:
+        asked.append([cell.name for cell in cells])
+        for cell in cells:
+            bad = cell.name == "synthetic-logistic-1" and len(asked) == 1
+            yield Outcome(cell, None if bad else toy.results({}), "no luck")
+
+    monkeypatch.setattr(study, "recipe", toy.known)
+    monkeypatch.setattr(study, "outcomes", made)
+    assert main(toy.command(tmp_path, jobs=1)) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    *lines, last = said.err.splitlines()
+    assert last.startswith("fairgear: runs: got 1 that did not come to their end; ")
+    assert "synthetic-logistic-1: no luck" in lines
+    # The tables of all others are there.
+    assert len(pd.read_csv(tmp_path / "rows.csv")) == 3
+    seeds = pd.read_csv(tmp_path / "toy.csv").groupby("line")["seeds"].max().to_dict()
+    assert seeds == {"plain": 1, "unaware": 2}
+    assert main(toy.command(tmp_path, jobs=1)) == 0
+    assert asked[1:] == [["synthetic-logistic-1"]]
+    table = (tmp_path / "toy.csv").read_bytes()
+    assert main(toy.command(tmp_path, jobs=1)) == 0
+    assert len(asked) == 2
+    assert (tmp_path / "toy.csv").read_bytes() == table
+
+
+def test_an_interrupted_command_says_that_it_can_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stops(cells: list[Cell], *_: Any, **__: Any) -> Iterator[Outcome]:
+        yield Outcome(cells[0], toy.results({}))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(study, "recipe", toy.known)
+    monkeypatch.setattr(study, "outcomes", stops)
+    assert main(toy.command(tmp_path, jobs=1)) == 1
+    assert "the same command goes on from here" in capsys.readouterr().err
+    assert len(pd.read_csv(tmp_path / "rows.csv")) == 1
