@@ -55,16 +55,19 @@ def made() -> str:
     )
 
 
+def written(page: str, folder: Path, *, draw: bool) -> str:
+    """The page with its blocks as the rows have them; all files of it go to `folder`."""
+    return with_blocks(page, blocks(write_results(study(), Records(ROWS), folder, draw=draw)))
+
+
 def main() -> None:
     """Write the page and what lies beside it."""
     with TemporaryDirectory() as name:
-        folder = Path(name)
-        found = write_results(study(), Records(ROWS), folder)
+        page = written(PAGE.read_text(encoding="utf-8"), Path(name), draw=True)
         FOLDER.mkdir(exist_ok=True)
-        for path in folder.iterdir():
+        for path in Path(name).iterdir():
             if path.suffix in KEPT:
                 shutil.copy(path, FOLDER / path.name)
-    page = with_blocks(PAGE.read_text(encoding="utf-8"), blocks(found))
     PAGE.write_text(page, encoding="utf-8")
 
 

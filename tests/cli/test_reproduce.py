@@ -189,7 +189,8 @@ def test_verdicts_are_those_of_the_rows(
         for line, one in zip(lines, found["verdicts"], strict=True)
     ] == [True] * 24
     goals = (tmp_path / "results.md").read_text().split("## Goals")[1]
-    assert "| bail | both protocols | AUROC | ≥ 0.8900 | 0.8" in goals
+    reached = r"AUROC \| ≥ 0\.8900 \| 0\.(79|80)\d\d \(0\.\d+ to 0\.\d+\) \| no \|"
+    assert re.search(rf"\| bail \| both protocols \| {reached}", goals)
 
 
 def test_rows_of_some_lines_alone_make_what_they_can(

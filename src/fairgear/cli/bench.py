@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
+from fairgear.cli.flags import Names
 from fairgear.cli.output import Json, print_json, print_table
 
 bench_app = App(
@@ -19,7 +20,6 @@ bench_app = App(
     help_format="plaintext",
 )
 
-Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
 Numbers = Annotated[list[int] | None, Parameter(consume_multiple=True, negative=())]
 
 

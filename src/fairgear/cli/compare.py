@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
+from fairgear.cli.flags import Names
 from fairgear.cli.output import Json, print_json
 
 compare_app = App(
@@ -19,8 +19,6 @@ compare_app = App(
     ),
     help_format="plaintext",
 )
-
-Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
 
 
 @compare_app.default

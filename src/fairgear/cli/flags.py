@@ -14,6 +14,9 @@ from cyclopts import Parameter
 
 from fairgear.methods.config import Config
 
+# Several words behind one flag, such as --datasets bail credit.
+Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
+
 
 class NotTyped:
     """Stands for what was left out: None may be typed, and means something."""

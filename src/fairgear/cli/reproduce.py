@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from fairgear.cli.flags import Names
 from fairgear.cli.output import Json, print_json, print_table
 from fairgear.errors import ParameterError, UnfinishedError
 
@@ -23,8 +24,6 @@ reproduce_app = App(
     ),
     help_format="plaintext",
 )
-
-Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
 
 
 @reproduce_app.default

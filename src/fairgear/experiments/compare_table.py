@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from fairgear.metrics import METRICS
 
 LEVEL = 0.95
-_LATEX = {"Δ": r"$\Delta$", "δ": r"$\delta$", "λ": r"$\lambda$", "²": "$^2$"}
+_LATEX = {"Δ": r"$\Delta$", "δ": r"$\delta$", "λ": r"$\lambda$", "²": "$^2$", "ₛ": "$_s$"}
 _LATEX |= {"−": "$-$", "·": r"$\cdot$"}
 _LATEX |= {sign: rf"\{sign}" for sign in "_%&#${}"}
 _LATEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}

@@ -16,15 +16,8 @@ from fairgear.metrics import METRICS
 
 EVERY = [(name, quick) for name in NAMES for quick in (False, True)]
 # What the paper's text says that it uses where nothing is varied.
-PAPER = {"λ": 0.6, "λ_s": 0.4, "k": 20, "C": 2}
-SETTINGS = {"λ": "fairness_weight", "λ_s": "neighbor_weight", "k": "k", "C": "neighbor_draws"}
-DIALS = {
-    "GEAR": "erase",
-    "GEAR, paper": "fairness_weight",
-    "NIFTY-SAGE": "similarity_weight",
-    "C-ENC": "adversary_weight",
-    "FairGNN": "alpha",
-}
+PAPER = {"λ": 0.6, "λₛ": 0.4, "k": 20, "C": 2}
+SETTINGS = {"λ": "fairness_weight", "λₛ": "neighbor_weight", "k": "k", "C": "neighbor_draws"}
 # The most that a quick run may train.
 QUICK = {"steps": 40, "generator.steps": 40, "estimator_steps": 40, "trees": 50}
 
@@ -90,7 +83,8 @@ def test_other_recipes_have_no_published_figures() -> None:
 
 
 def test_points_of_curves_have_the_value_they_say() -> None:
-    for name, names in (("figure5", SETTINGS), ("tradeoff", DIALS)):
+    dials = {one["family"]: one["setting"] for one in read("tradeoff")["dials"]}
+    for name, names in (("figure5", SETTINGS), ("tradeoff", dials)):
         for quick in (False, True):
             points = [one for one in recipe(name, quick=quick).lines if one.family]
             assert {one.family for one in points} == {*names}
@@ -109,10 +103,21 @@ def test_the_papers_own_value_is_marked_once_on_each_curve() -> None:
 def test_the_same_run_in_two_figures_has_one_label() -> None:
     assert line(recipe("figure5"), "λ = 0.6").entry.label == "gear:preset=paper"
     assert line(recipe("figure5"), "λ = 0.2").entry.label == "gear:fairness_weight=0.2,preset=paper"
-    tradeoff = recipe("tradeoff")
-    assert line(tradeoff, "GEAR, erase = 1").entry.label == "gear"
-    assert line(tradeoff, "GEAR, erase = 0").entry.label == "gear:erase=0"
+    gear = [one for one in recipe("tradeoff").lines if one.family == "GEAR"]
+    labels = {one.value: one.entry.label for one in gear}
+    assert (labels[1], labels[0]) == ("gear", "gear:erase=0")
     assert line(recipe("table2"), "GEAR, strict only").entry.label == "gear:erase=0"
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_figure_of_curves_has_each_run_once_and_all_of_table_2(quick: bool) -> None:
+    plan = recipe("tradeoff", quick=quick)
+    labels = [one.entry.label for one in plan.lines]
+    assert len(set(labels)) == len(labels)
+    table = {one.entry.label: one.name for one in recipe("table2", quick=quick).lines}
+    assert {*labels} >= {*table}
+    for one in plan.lines:
+        assert table.get(one.entry.label, one.name) == one.name, "one run, one name"
 
 
 @pytest.mark.parametrize("quick", [False, True])

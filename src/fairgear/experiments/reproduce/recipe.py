@@ -49,10 +49,11 @@ class Recipe:
     Attributes:
         name: what it is asked for by.
         title: for people.
-        kind: `statistics`, `table`, `sweeps` or `dials`.
+        kind: `statistics`, where nothing is trained, `table`, `sweeps` or `dials`.
         datasets: which it is of.
         lines: its runs, for each dataset and seed.
         published: the paper's table; empty where it is a figure or ours.
+        figure: `encoders`, `sweeps` or `tradeoffs`; empty where there is none.
         groups: names for sets of lines.
         claims: what the paper says of it.
         trends: the same of curves.
@@ -64,6 +65,7 @@ class Recipe:
     datasets: tuple[str, ...]
     lines: tuple[Line, ...] = ()
     published: str = ""
+    figure: str = ""
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     trends: tuple[Trend, ...] = ()
@@ -88,6 +90,7 @@ def recipe(name: str, *, quick: bool = False) -> Recipe:
         tuple(plan["datasets"]),
         tuple(_lines(plan, quick)),
         plan.get("published", ""),
+        plan.get("figure", ""),
         groups,
         tuple(Claim.of(one, groups) for one in plan.get("claims", ())),
         tuple(Trend.of(one) for one in plan.get("trends", ())),
