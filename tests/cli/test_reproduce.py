@@ -77,6 +77,7 @@ def test_table_1_counts_the_graph_beside_the_paper(
         (["table4"], "unknown table or figure: got 'table4'; allowed: table1, table2,"),
         (["table2", "--seeds", "x"], "--seeds: got 'x'; allowed: how many"),
         (["table2", "--seeds", "0"], "--seeds: got '0'"),
+        (["table2", "--seeds", "1-99999999999999999999"], "at most 1,000"),
         (["table2", "--seeds", "5-3"], "--seeds: got '5-3'"),
         (["table2", "--seeds", "-3"], "--seeds"),
         (["table2", "--jobs", "-1"], "--jobs: got -1; allowed: 0 or more"),

@@ -11,6 +11,9 @@ from fairgear.cli.flags import Names
 from fairgear.cli.output import Json, print_json, print_table
 from fairgear.errors import ParameterError, UnfinishedError
 
+# A study of more is a typing error.
+MOST_SEEDS = 1000
+
 if TYPE_CHECKING:
     from fairgear.experiments.reproduce.claims import Verdict
 
@@ -127,13 +130,13 @@ def _check_jobs(jobs: int | None) -> None:
 def seeds_of(text: str) -> tuple[int, ...]:
     """`3` is 0, 1 and 2; `10-19` is ten of them from 10."""
     first, dash, last = text.partition("-")
-    if first.isdecimal() and last.isdecimal() and dash and int(first) <= int(last):
-        return tuple(range(int(first), int(last) + 1))
-    if first.isdecimal() and not dash and int(first) > 0:
-        return tuple(range(int(first)))
+    if first.isdecimal() and (last.isdecimal() if dash else True):
+        begin, end = (int(first), int(last) + 1) if dash else (0, int(first))
+        if 0 < end - begin <= MOST_SEEDS:
+            return tuple(range(begin, end))
     raise ParameterError(
         "--seeds",
         got=repr(text),
-        allowed="how many, such as 10, or which, such as 10-19",
+        allowed=f"how many, such as 10, or which, such as 10-19; at most {MOST_SEEDS:,}",
         next_step="use 10 for a paper",
     )

@@ -155,3 +155,15 @@ def test_a_table_that_was_written_by_hand_is_read(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text(f"{HEAD}\n{FINE}\n")
     assert toy_study().cells()[0] in Records(path)
+
+
+def test_two_studies_may_add_to_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    one, other = Records(path), Records(path)
+    cells = toy_study().cells()
+    one.add(cells[0], results({"auroc": 0.5}))
+    other.add(cells[1], results({"auroc": 0.6}))
+    both = Records(path)
+    assert cells[0] in both
+    assert cells[1] in both
+    assert len(both) == 2

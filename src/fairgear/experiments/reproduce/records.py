@@ -47,6 +47,8 @@ class Records:
         row = {**cell.row(results), "revision": revision(cell.entry)}
         # As it will be read again: an interrupted study must not differ from a whole one.
         self._rows[key_of(cell)] = {name: _rounded(value) for name, value in row.items()}
+        # Another command may have added to the same file.
+        self._rows = {_key(other): other for other in _read(self.path)} | self._rows
         ordered = [self._rows[key] for key in sorted(self._rows)]
         with replacing(self.path) as temporary:
             pd.DataFrame(ordered).to_csv(temporary, index=False)
