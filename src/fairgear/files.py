@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -15,6 +16,7 @@ from fairgear.errors import FileError
 
 # What a killed process leaves behind is known by this ending, and may be removed.
 TEMPORARY = ".fairgear-tmp"
+LOCK = ".lock"
 _state = {"writes": True}
 
 
@@ -67,6 +69,37 @@ def replacing(path: Path, *, by_all: bool = False) -> Iterator[Path]:
         raise _unwritable(path, str(error.strerror or error)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Nobody else may work in `folder` meanwhile; a second process is refused at once."""
+    with _locked(folder / LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        yield
+
+
+@contextmanager
+def taking_turns(path: Path) -> Iterator[None]:
+    """What several processes do to the file `path` inside is done by one after the other."""
+    with _locked(path.parent / f".{path.name}{LOCK}", fcntl.LOCK_EX):
+        yield
+
+
+@contextmanager
+def _locked(path: Path, how: int) -> Iterator[None]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # The lock ends with the process, however that ends.
+        with path.open("w", encoding="utf-8") as file:
+            fcntl.flock(file, how)
+            yield
+    except BlockingIOError as error:
+        raise FileError(
+            f"folder {path.parent}",
+            got="another command that works in it",
+            allowed="one at a time",
+            next_step="wait for it, or choose another --out",
+        ) from error
 
 
 def write_text(path: Path, text: str) -> None:

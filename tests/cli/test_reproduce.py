@@ -18,9 +18,9 @@ from fairgear.cli.reproduce import seeds_of
 from fairgear.errors import ParameterError
 from fairgear.experiments.cell import Cell
 from fairgear.experiments.reproduce import study
-from fairgear.experiments.reproduce.claims import FAILS, HOLDS
 from fairgear.experiments.reproduce.records import KEY, key_of
 from fairgear.experiments.reproduce.study import Study
+from fairgear.experiments.reproduce.verdicts import FAILS, HOLDS
 from fairgear.experiments.reproduce.workers import Outcome
 from fairgear.metrics import METRICS
 from tests.experiments.reproduce import toy
@@ -123,7 +123,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Rows of all runs on Bail, made up: GEAR is good, the paper's preset bad, all else even."""
     rng = np.random.default_rng(0)
     made = []
-    for cell in Study.of(TABLES, (0, 1, 2), datasets=["bail"], quick=True).cells():
+    for cell in Study.of(TABLES, range(5), datasets=["bail"]).cells():
         good = {"default": 0.3, "paper": -0.3}.get(cell.entry.preset, 0.0)
         key = dict(zip(KEY, key_of(cell), strict=True))
         values = {
@@ -137,7 +137,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def typed(rows: Path, out: Path, *what: str) -> list[str]:
-    flags = ["--quick", "--seeds", "3", "--datasets", "bail", "--jobs", "0", "--rows", str(rows)]
+    flags = ["--seeds", "5", "--datasets", "bail", "--jobs", "0", "--rows", str(rows)]
     return ["reproduce", *what, *flags, "--out", str(out)]
 
 
@@ -158,12 +158,15 @@ def test_rows_of_another_machine_make_tables_figures_and_verdicts(
     text = (tmp_path / "results.md").read_text()
     heads = [line for line in text.splitlines() if line.startswith("## ")]
     assert [head.split(",")[0] for head in heads] == [
-        "## Table 2",
+        "## What was run",
+        "## The paper's claims",
         "## Goals",
+        "## Table 2",
         "## Table 3",
         "## Table S1",
         "## Figure 5",
         "## Trade-offs",
+        "## Where the paper's tables differ",
     ]
     said = capsys.readouterr().out
     assert "The paper's claims" in said
@@ -178,17 +181,23 @@ def test_verdicts_are_those_of_the_rows(
     found = json.loads(said.out)
     assert {*found} == {"out", "verdicts"}
     assert found["out"] == str(tmp_path)
-    # Four claims by three measures each; GEAR was made to be better than all, its preset worse.
-    verdicts = {(one["subject"], one["verdict"]) for one in found["verdicts"]}
-    assert verdicts == {("GEAR", HOLDS), ("GEAR, paper", FAILS)}
-    assert len(found["verdicts"]) == 4 * 3 * 2
+    # Four claims by three measures each, one by two, and NIFTY's; GEAR was made to be better than
+    # all, its preset worse.
+    ours = [one for one in found["verdicts"] if one["subject"].startswith("GEAR")]
+    assert {(one["subject"], one["verdict"]) for one in ours} == {
+        ("GEAR", HOLDS),
+        ("GEAR, paper", FAILS),
+    }
+    assert (len(ours), len(found["verdicts"])) == (2 * (4 * 3 + 2), 32)
     written = pd.read_csv(tmp_path / "verdicts.csv")
     assert written["because"].tolist() == [one["because"] for one in found["verdicts"]]
-    lines = (tmp_path / "verdicts.md").read_text().splitlines()[2:]
+    text = (tmp_path / "verdicts.md").read_text()
+    assert "| the lowest of all methods in δCF and R² | GEAR | 3 | 0 | 0 |" in text
+    lines = [line for line in text.splitlines() if "| bail |" in line]
     assert [
         f"| {one['verdict']} | {one['because']} |" in line
         for line, one in zip(lines, found["verdicts"], strict=True)
-    ] == [True] * 24
+    ] == [True] * 32
     goals = (tmp_path / "results.md").read_text().split("## Goals")[1]
     reached = r"AUROC \| ≥ 0\.8900 \| 0\.(79|80)\d\d \(0\.\d+ to 0\.\d+\) \| no \|"
     assert re.search(rf"\| bail \| both protocols \| {reached}", goals)
@@ -204,7 +213,9 @@ def test_rows_of_some_lines_alone_make_what_they_can(
     found = json.loads(capsys.readouterr().out)["verdicts"]
     missing = {one["claim"] for one in found if one["because"] == "runs are missing"}
     assert missing == {
+        "NIFTY is fairer than the network that it is built on",
         "better than all fair methods in prediction",
+        "performs well in ΔEO and ΔDP, that is no worse than the best fair method",
         "lower than all fair methods in δCF and R²",
         "the lowest of all methods in δCF and R²",
     }
@@ -219,7 +230,20 @@ def test_no_rows_at_all_make_an_empty_page(tmp_path: Path) -> None:
         "verdicts.md",
         "verdicts.csv",
     }
-    assert (tmp_path / "out" / "results.md").read_text() == ""
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert "0 of" in text
+    assert "## Table" not in text
+
+
+def test_a_quick_study_says_so_and_judges_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--quick", "--seeds", "5", "--datasets", "bail", "--jobs", "0", "--out", str(tmp_path)]
+    assert main(["reproduce", "table2", *flags, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdicts"] == []
+    text = (tmp_path / "results.md").read_text()
+    assert "Nothing here says how good a method is" in text
+    assert "## Goals" not in text
 
 
 def test_runs_that_fail_are_exit_status_1_and_the_next_call_makes_them_alone(

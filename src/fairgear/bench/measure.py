@@ -110,8 +110,9 @@ def memory_of(side: Side, device: torch.device) -> dict[str, float]:
     if device.type == "cuda":
         torch.cuda.init()  # type: ignore[no-untyped-call]  # torch gives it no type
         torch.cuda.reset_peak_memory_stats()
+        held = torch.cuda.memory_allocated()
         side.make().run()
-        return {"gpu_mb": torch.cuda.max_memory_allocated() / 2**20}
+        return {"gpu_mb": (torch.cuda.max_memory_allocated() - held) / 2**20}
     before = resident_mb()
     side.make().run()
     return {"peak_mb": max(0.0, peak_mb() - before), "process_mb": peak_mb()}

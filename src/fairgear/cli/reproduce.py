@@ -15,7 +15,7 @@ from fairgear.errors import ParameterError, UnfinishedError
 MOST_SEEDS = 1000
 
 if TYPE_CHECKING:
-    from fairgear.experiments.reproduce.claims import Verdict
+    from fairgear.experiments.reproduce.verdicts import Verdict
 
 reproduce_app = App(
     name="reproduce",
@@ -74,10 +74,10 @@ def reproduce(
     """
     import os
 
-    from fairgear.experiments.reproduce.claims import frame
     from fairgear.experiments.reproduce.output import write_results
     from fairgear.experiments.reproduce.records import Records
     from fairgear.experiments.reproduce.study import Study
+    from fairgear.experiments.reproduce.verdicts import frame
 
     if not what:
         raise ParameterError(
@@ -109,13 +109,9 @@ def reproduce(
 
 def _print_counts(verdicts: list[Verdict]) -> None:
     """How many of the paper's claims hold; the page has each of them."""
-    from fairgear.experiments.reproduce.claims import FAILS, HOLDS, OPEN
+    from fairgear.experiments.reproduce.verdicts import FAILS, HOLDS, OPEN, counts
 
-    told: dict[tuple[str, str], dict[str, int]] = {}
-    for one in verdicts:
-        counts = told.setdefault((one.claim, one.subject), dict.fromkeys((HOLDS, FAILS, OPEN), 0))
-        counts[one.verdict] += 1
-    cells = [[*key, *map(str, counts.values())] for key, counts in told.items()]
+    cells = [[*key, *map(str, of.values())] for key, of in counts(verdicts).items()]
     if cells:
         print_table("The paper's claims", ["claim", "of", HOLDS, FAILS, OPEN], cells)
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ class Stages:
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
+        # Asked for at once: by the end of a long run the files may be another commit's.
+        self.commit = source_commit()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -45,7 +48,7 @@ def provenance(seed: int, data_sha256: str, stages: Stages) -> dict[str, Any]:
 
     return {
         "version": installed_version(),
-        "commit": source_commit(),
+        "commit": stages.commit,
         "seed": seed,
         "data_sha256": data_sha256,
         "platform": platform.platform(),
@@ -57,8 +60,9 @@ def provenance(seed: int, data_sha256: str, stages: Stages) -> dict[str, Any]:
     }
 
 
+@cache
 def source_commit() -> str:
-    """The commit of the source, where it is a checkout; a star if files have changed since.
+    """The commit of the source, where it is a checkout; a star if the code has changed since.
 
     The variable `FAIRGEAR_COMMIT` says it where the source was copied without its history.
     """
@@ -66,12 +70,17 @@ def source_commit() -> str:
     if COMMIT in os.environ or not (root / ".git").exists():
         # Installed: any repository around it is somebody else's.
         return os.environ.get(COMMIT, "")
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty=*", "--exclude=*"]
+    changed = _git(root, "status", "--porcelain", "--", "src", "pyproject.toml")
+    return _git(root, "rev-parse", "--short", "HEAD") + ("*" if changed else "")
+
+
+def _git(root: Path, *words: str) -> str:
+    """What git says; nothing where there is none."""
+    command = ["git", "-C", str(root), *words]
     try:
-        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     except OSError:
         return ""
-    return found.stdout.strip()
 
 
 def _peak_memory() -> float:

@@ -47,6 +47,17 @@ class RunFolder:
                 next_step="choose another --out, or remove that folder",
             )
 
+    def is_of(self, config: RunConfig, *, on_any_device: bool = False) -> bool:
+        """Whether it is new, or was begun with the same settings."""
+        if not self.begun():
+            return True
+        if not self.config.exists():
+            return False
+        before, now = read_yaml(self.config), config.to_dict()
+        if on_any_device:
+            before, now = ({**one, "device": None} for one in (before, now))
+        return before == now
+
     def finished(self) -> dict[str, Any] | None:
         """The results, where the run is complete."""
         # One that is damaged is measured again.
@@ -61,7 +72,8 @@ class RunFolder:
 
     def keep_results_alone(self) -> None:
         """Remove the model and all that is as large; the settings and the results stay."""
-        shutil.rmtree(self.model, ignore_errors=True)
+        for folder in (self.model, self.checkpoint):
+            shutil.rmtree(folder, ignore_errors=True)
         for large in (self.predictions, self.report):
             large.unlink(missing_ok=True)
 

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from fairgear.experiments.compare_entry import Entry
+from fairgear.experiments.reproduce import revisions
 from fairgear.experiments.reproduce.recipe import NAMES, recipe
 from fairgear.experiments.reproduce.records import key_of
 from fairgear.experiments.reproduce.revisions import REVISIONS, revision
-from fairgear.methods import METHODS
+from fairgear.methods import METHODS, GearConfig
+from fairgear.methods.gear_config import Regime
 from tests.experiments.reproduce.toy import toy_study
 
 # Entry to its revision and the digest of its settings at that revision.
 KEPT = {
-    "gear": (1, "045fcc25b36c30df"),
-    "gear:preset=paper": (1, "a6ecc73d26b9b374"),
-    "gcn": (1, "47be23e1bfa50ae4"),
-    "graphsage": (1, "47be23e1bfa50ae4"),
-    "gin": (1, "47be23e1bfa50ae4"),
-    "c-enc": (1, "63693d682e250790"),
-    "fairgnn": (1, "bab39f9efe8c485f"),
-    "nifty-gcn": (1, "4d07239af53572ba"),
-    "nifty-sage": (1, "4d07239af53572ba"),
-    "logistic": (1, "a78c6520076f2567"),
-    "logistic-unaware": (1, "a78c6520076f2567"),
-    "logistic-residual": (1, "a78c6520076f2567"),
-    "logistic-projected": (1, "a78c6520076f2567"),
-    "boosting": (1, "38d28fcb575d2364"),
+    "gear": (1, "e6f3f72765ecb849"),
+    "gear:preset=paper": (1, "af51f99e1cefea65"),
+    "gcn": (1, "f78b10d3ee90ad51"),
+    "graphsage": (1, "f78b10d3ee90ad51"),
+    "gin": (1, "f78b10d3ee90ad51"),
+    "c-enc": (1, "7395ebfb20b8276c"),
+    "fairgnn": (1, "6e332c2f12d3d68a"),
+    "nifty-gcn": (1, "3e097ec71c8c702f"),
+    "nifty-sage": (1, "3e097ec71c8c702f"),
+    "logistic": (1, "76d467e66a8bc359"),
+    "logistic-unaware": (1, "76d467e66a8bc359"),
+    "logistic-residual": (1, "76d467e66a8bc359"),
+    "logistic-projected": (1, "76d467e66a8bc359"),
+    "boosting": (1, "2452bbd3ef18e083"),
 }
 
 
@@ -38,7 +41,12 @@ def digest(text: str) -> str:
     """Of all settings that the entry runs with, whoever has set them."""
     entry = Entry.of(text)
     made: Any = METHODS[entry.method](**entry.run("synthetic", 0, "released").method_settings())
-    canonical = json.dumps(made.config.to_dict(), sort_keys=True, separators=(",", ":"))
+    used: list[Any] = [made.config.to_dict()]
+    if isinstance(made.config, GearConfig):
+        # What is left open is settled by the number of labels: that of each dataset.
+        effective = made.config.effective()
+        used += [asdict(way) for labels in (100, 1000, 6000) for way in effective.regimes(labels)]
+    canonical = json.dumps(used, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
@@ -61,6 +69,18 @@ def test_every_method_of_the_tables_is_watched() -> None:
     used = {one.entry.method for name in NAMES for one in recipe(name).lines}
     assert {*KEPT} >= used
     assert {*KEPT} >= {*REVISIONS}
+
+
+def test_ways_to_train_are_part_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = digest("gear")
+    monkeypatch.setattr(Regime, "many", Regime.held_back)
+    assert digest("gear") != before
+
+
+def test_what_measures_is_part_of_the_revision(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = revision(Entry.of("logistic"))
+    monkeypatch.setattr(revisions, "EVALUATION", 3)
+    assert revision(Entry.of("logistic")) == before + 3
 
 
 def test_settings_follow_the_preset_that_they_start_from(monkeypatch: pytest.MonkeyPatch) -> None:

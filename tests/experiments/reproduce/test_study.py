@@ -63,7 +63,7 @@ def test_runs_are_those_that_the_paper_reports() -> None:
     for cell in plan.cells():
         config = cell.config
         assert (config.dataset, config.seed, config.split) == ("bail", 3, "released")
-        assert (config.device, config.self_people) == ("cpu", 100)
+        assert (config.device, config.self_people) == ("cpu", 0)
         assert config.method == cell.entry.method
 
 

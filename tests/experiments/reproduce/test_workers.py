@@ -289,6 +289,16 @@ def test_a_run_with_other_settings_or_of_another_revision_is_not_taken(
     other = replace(cell, config=replace(cell.config, self_people=1))
     with pytest.raises(FairgearError, match="self_people was 5, now 1"):
         make_run(other, tmp_path, LastWorlds(), keep=False)
+    # Where it was measured is no setting; what was begun elsewhere and not finished begins anew.
+    elsewhere = replace(cell, config=replace(cell.config, device="auto"))
+    make_run(elsewhere, tmp_path, LastWorlds(), keep=False)
+    assert made == []
+    begun = tmp_path / "begun"
+    shutil.copytree(whole / "runs", begun / "runs")
+    folder_of(cell, begun).metrics.unlink()
+    make_run(elsewhere, begun, LastWorlds(), keep=False)
+    assert made == [folder_of(cell, begun).path]
+    assert not made.pop().exists()
     monkeypatch.setitem(REVISIONS, "logistic", 2)
     make_run(cell, tmp_path, LastWorlds(), keep=False)
     assert made == [tmp_path / "runs" / "synthetic-logistic-0.r2"]

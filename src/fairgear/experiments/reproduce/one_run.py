@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,13 @@ def make_run(cell: Cell, folder: Path, worlds: LastWorlds, *, keep: bool) -> dic
         keep: whether the model, the predictions and a page stay too.
     """
     run = folder_of(cell, folder)
-    if run.begun():
-        run.claim(cell.config)
     results = run.measured()
+    if results is None and run.config.exists() and not run.is_of(cell.config):
+        # Begun on another device, say: nothing in it is worth keeping.
+        shutil.rmtree(run.path, ignore_errors=True)
+    elif not run.is_of(cell.config, on_any_device=results is not None):
+        # Somebody else's, or of settings that the name of the run does not show: refused.
+        run.claim(cell.config)
     if results is None:
         with quiet():
             results = execute(cell.config, run, worlds)

@@ -8,16 +8,22 @@ from pathlib import Path
 import pandas as pd
 
 from fairgear import datasets
+from fairgear.errors import FileError
 from fairgear.experiments.published import published_statistics
-from fairgear.experiments.reproduce import claims, tables
+from fairgear.experiments.reproduce import tables, verdicts
+from fairgear.experiments.reproduce.claims import claim_verdicts
 from fairgear.experiments.reproduce.goals import goals, goals_markdown
 from fairgear.experiments.reproduce.recipe import Recipe
 from fairgear.experiments.reproduce.records import Records
 from fairgear.experiments.reproduce.study import Study
+from fairgear.experiments.reproduce.trends import trend_verdicts
+from fairgear.experiments.reproduce.verdicts import Verdict, verdict_table
 from fairgear.files import replacing, write_text
-from fairgear.metrics import METRICS
+from fairgear.progress import log
 
-TABLE2, FIGURE4 = "table2", "bail"
+# The table that the goals are read from, and the dataset of the paper's figure 4.
+GOALS_OF = "table2"
+FIGURE4 = "bail"
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class Results:
     """The parts of the page by name, and every verdict."""
 
     parts: dict[str, str]
-    verdicts: list[claims.Verdict]
+    verdicts: list[Verdict]
 
 
 def write_results(study: Study, records: Records, folder: Path, *, draw: bool = True) -> Results:
@@ -38,50 +44,62 @@ def write_results(study: Study, records: Records, folder: Path, *, draw: bool = 
         draw: whether figures are drawn too.
     """
     parts: dict[str, str] = {}
-    verdicts: list[claims.Verdict] = []
+    told: list[Verdict] = []
     for recipe in study.recipes:
         if recipe.kind == "statistics":
-            parts[recipe.name] = _statistics(recipe, study, folder)
+            parts |= _statistics(recipe, study, folder)
             continue
         rows = tables.line_rows(study, recipe, records)
         if rows.empty:
             continue
-        found = _verdicts(recipe, rows)
-        verdicts += found
+        # A few steps show that everything runs, and nothing about the methods.
+        found = [] if study.quick else _verdicts(recipe, rows)
+        told += found
         parts[recipe.name] = _table(recipe, rows, folder) + "\n" + verdict_table(found)
-        if recipe.name == TABLE2:
+        if recipe.name == GOALS_OF and not study.quick:
             parts["goals"] = goals_markdown(goals(tables.summarised(recipe, rows)))
         if draw:
             _figures(recipe, rows, folder)
-    _write_csv(claims.frame(verdicts), folder / "verdicts.csv")
-    write_text(folder / "verdicts.md", verdict_table(verdicts))
-    titles = {one.name: one.title for one in study.recipes} | {"goals": "Goals"}
-    page = [f"## {titles[name]}\n\n{text}" for name, text in parts.items()]
-    write_text(folder / "results.md", "\n".join(page))
-    return Results(parts, verdicts)
+    parts |= {"made": made(study, records), "disagreements": tables.disagreements()}
+    parts["verdicts"] = verdicts.count_table(told) if told else "None: too few steps, or no rows.\n"
+    _write_csv(verdicts.frame(told), folder / "verdicts.csv")
+    write_text(folder / "verdicts.md", parts["verdicts"] + "\n" + verdict_table(told))
+    write_text(folder / "results.md", page(study, parts))
+    return Results(parts, told)
 
 
-def verdict_table(found: list[claims.Verdict]) -> str:
-    """One line a verdict."""
-    if not found:
-        return ""
-    lines = [
-        "| claim | dataset | of | measure | verdict | because | the paper's own means |",
-        "|---" * 7 + "|",
+def made(study: Study, records: Records) -> str:
+    """How much of the plan is done, with which seeds, and at which commits."""
+    cells = study.cells()
+    rows = records.of(cells)
+    commits = ", ".join(sorted(set(rows.get("commit", pd.Series(dtype=str)).dropna().astype(str))))
+    done = [
+        f"{one.name} {len(records.of(study.cells(one)))} of {len(study.cells(one))}"
+        for one in study.recipes
+        if one.lines
     ]
-    for one in found:
-        paper = {None: "", True: "agree", False: "do not agree"}[one.in_paper]
-        lines.append(
-            f"| {one.claim} | {one.dataset} | {one.subject} | {METRICS[one.metric].label} | "
-            f"{one.verdict} | {one.because} | {paper} |"
-        )
-    return "\n".join(lines) + "\n"
+    hours = rows["seconds"].sum() / 3600
+    warning = "**Quick: few training steps. Nothing here says how good a method is.**\n\n"
+    return (warning if study.quick else "") + (
+        f"{len(rows)} of {len(cells)} runs ({'; '.join(done)}) of the seeds {study.seeds[0]} to "
+        f"{study.seeds[-1]}, {hours:.1f} hours of one core or card, at commits {commits}.\n"
+    )
+
+
+def page(study: Study, parts: dict[str, str]) -> str:
+    """All parts below each other."""
+    titles = {"made": "What was run", "verdicts": "The paper's claims", "goals": "Goals"}
+    titles |= {one.name: one.title for one in study.recipes}
+    titles["disagreements"] = "Where the paper's tables differ"
+    return "\n".join(
+        f"## {title}\n\n{parts[name]}" for name, title in titles.items() if name in parts
+    )
 
 
 def _table(recipe: Recipe, rows: pd.DataFrame, folder: Path) -> str:
     if recipe.published:
         table = tables.summarised(recipe, rows)
-        text = tables.to_markdown(table) + "\n" + tables.agreement(table)
+        text = tables.to_markdown(table) + "\n" + tables.agreement(recipe, table)
     else:
         table = tables.unpublished(rows)
         text = tables.to_markdown(table)
@@ -91,14 +109,17 @@ def _table(recipe: Recipe, rows: pd.DataFrame, folder: Path) -> str:
     return text
 
 
-def _verdicts(recipe: Recipe, rows: pd.DataFrame) -> list[claims.Verdict]:
-    told = tables.published_of(recipe) if recipe.published else pd.DataFrame()
-    found = [one for claim in recipe.claims for one in claims.claim_verdicts(claim, rows, told)]
-    return found + [one for trend in recipe.trends for one in claims.trend_verdicts(trend, rows)]
+def _verdicts(recipe: Recipe, rows: pd.DataFrame) -> list[Verdict]:
+    found: list[Verdict] = []
+    for claim in recipe.claims:
+        found += claim_verdicts(claim, rows, tables.published_of(recipe))
+    for trend in recipe.trends:
+        found += trend_verdicts(trend, rows, tables.published_gear())
+    return found
 
 
 def _figures(recipe: Recipe, rows: pd.DataFrame, folder: Path) -> None:
-    # Loaded late: plots are for people, and machines that compute may lack the library.
+    # Loaded late: the library takes a second, and a machine that computes may lack it.
     from fairgear.experiments.reproduce import figures
 
     if recipe.figure == "encoders":
@@ -116,8 +137,19 @@ def _figures(recipe: Recipe, rows: pd.DataFrame, folder: Path) -> None:
             figures.save(figure, folder / f"tradeoff-{dataset}")
 
 
-def _statistics(recipe: Recipe, study: Study, folder: Path) -> str:
-    """Table 1: the graphs as they are loaded, beside the paper's counts."""
+def _statistics(recipe: Recipe, study: Study, folder: Path) -> dict[str, str]:
+    """Table 1: the graphs as they are loaded, beside the paper's counts.
+
+    Nothing where the files of a dataset are not at hand: tables of rows need none.
+    """
+    try:
+        return {recipe.name: _counted(recipe, study, folder)}
+    except FileError as error:
+        log(f"{recipe.name} is left out: {error}")
+        return {}
+
+
+def _counted(recipe: Recipe, study: Study, folder: Path) -> str:
     table = published_statistics().set_index("dataset")
     # Row by row as plain values: counts stay whole numbers beside the average degree.
     columns, told = list(table.columns), table.to_dict("index")

@@ -13,7 +13,8 @@ import yaml
 
 from fairgear.experiments.compare_entry import Entry
 from fairgear.experiments.published import SPLIT
-from fairgear.experiments.reproduce.claims import Claim, Trend
+from fairgear.experiments.reproduce.claims import Claim
+from fairgear.experiments.reproduce.trends import Trend
 from fairgear.methods import METHODS
 from fairgear.registry import Registry
 
@@ -166,4 +167,5 @@ def _value(method: Any, name: str) -> Any:
 def _typed(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, (int, float)) else str(value)
+    # 0.0 and 0 are one value, and have one name.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -12,7 +12,7 @@ import pandas as pd
 from fairgear.errors import FileError
 from fairgear.experiments.cell import Cell
 from fairgear.experiments.reproduce.revisions import revision
-from fairgear.files import replacing
+from fairgear.files import replacing, taking_turns
 from fairgear.metrics import METRICS
 
 Key = tuple[str, str, str, int, int]
@@ -47,11 +47,12 @@ class Records:
         row = {**cell.row(results), "revision": revision(cell.entry)}
         # As it will be read again: an interrupted study must not differ from a whole one.
         self._rows[key_of(cell)] = {name: _rounded(value) for name, value in row.items()}
-        # Another command may have added to the same file.
-        self._rows = {_key(other): other for other in _read(self.path)} | self._rows
-        ordered = [self._rows[key] for key in sorted(self._rows)]
-        with replacing(self.path) as temporary:
-            pd.DataFrame(ordered).to_csv(temporary, index=False)
+        with taking_turns(self.path):
+            # Another command may have added to the same file.
+            self._rows = {_key(other): other for other in _read(self.path)} | self._rows
+            ordered = [self._rows[key] for key in sorted(self._rows)]
+            with replacing(self.path) as temporary:
+                pd.DataFrame(ordered).to_csv(temporary, index=False)
 
     def of(self, cells: Iterable[Cell]) -> pd.DataFrame:
         """The rows of those cells that are there, in their order."""

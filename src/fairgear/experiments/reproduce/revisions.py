@@ -9,7 +9,14 @@ from fairgear.experiments.compare_entry import Entry
 REVISIONS = {"gear": 1, "gear:preset=paper": 1}
 
 
+# Raised whenever worlds, protocols or metrics give other figures for the same model.
+EVALUATION = 0
+
+
 def revision(entry: Entry) -> int:
-    """Of the method, and for gear of the preset that the settings start from."""
+    """Of the method, for gear of the preset that the settings start from, and of what measures it.
+
+    A sum, which is another whenever one of them is raised.
+    """
     name = f"{entry.method}:preset=paper" if entry.preset == "paper" else entry.method
-    return REVISIONS.get(name, 1)
+    return REVISIONS.get(name, 1) + EVALUATION

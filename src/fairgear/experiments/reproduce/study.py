@@ -14,12 +14,14 @@ from fairgear.experiments.reproduce.pace import Pace
 from fairgear.experiments.reproduce.recipe import NAMES, Line, Recipe, recipe
 from fairgear.experiments.reproduce.records import Key, Records, key_of
 from fairgear.experiments.reproduce.workers import Outcome, outcomes
+from fairgear.files import alone_in
+from fairgear.methods import METHODS
 from fairgear.progress import board, log
 
 ALL = "all"
 EVERYTHING = "all runs"
 # Asked about alone in each run: no table of the paper has that, and it would take most of the time.
-SELF_PEOPLE = 100
+SELF_PEOPLE = 0
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,14 @@ class Study:
         seeds: of the runs, each with a split of its own.
         datasets: those to keep to; empty for all that a recipe names.
         device: of the runs.
+        quick: whether runs have a few steps only.
     """
 
     recipes: tuple[Recipe, ...]
     seeds: tuple[int, ...]
     datasets: tuple[str, ...] = ()
     device: str = "auto"
+    quick: bool = False
 
     @classmethod
     def of(
@@ -53,7 +57,7 @@ class Study:
             _ = DATASETS[dataset]
         wanted = dict.fromkeys(one for name in names for one in (NAMES if name == ALL else (name,)))
         recipes = tuple(recipe(name, quick=quick) for name in wanted)
-        made = cls(recipes, tuple(seeds), tuple(datasets), device)
+        made = cls(recipes, tuple(seeds), tuple(datasets), device, quick)
         if not any(made.datasets_of(one) for one in recipes):
             raise ParameterError(
                 f"datasets of {', '.join(wanted)}",
@@ -61,6 +65,10 @@ class Study:
                 allowed=", ".join(dict.fromkeys(name for one in recipes for name in one.datasets)),
                 next_step="choose one of these, or leave --datasets out",
             )
+        for one in recipes:
+            left_out = [name for name in datasets if name not in one.datasets]
+            if left_out:
+                log(f"{one.name} has no {' and no '.join(left_out)}")
         return made
 
     def datasets_of(self, one: Recipe) -> tuple[str, ...]:
@@ -93,6 +101,20 @@ class Study:
         missing = [cell for cell in cells if cell not in records]
         if not missing or jobs < 1:
             return
+        # Before any work: a card that is not there would fail every run.
+        METHODS["gear"](device=self.device).torch_device()
+        with alone_in(folder):
+            self._make(missing, cells, folder, records, jobs, keep)
+
+    def _make(
+        self,
+        missing: list[Cell],
+        cells: list[Cell],
+        folder: Path,
+        records: Records,
+        jobs: int,
+        keep: bool,
+    ) -> None:
         plan = _Board(self, records)
         failed: list[Outcome] = []
         with board(plan.parts()) as shown:

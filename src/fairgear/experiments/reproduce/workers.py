@@ -1,4 +1,4 @@
-"""Workers: processes that make runs, one each at a time. Imports no torch.
+"""Workers: processes that make runs, one each at a time.
 
 Every run computes with one thread, so that its results do not hang on how many run at once.
 """

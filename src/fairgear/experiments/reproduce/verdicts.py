@@ -1,0 +1,93 @@
+"""Verdict: whether a claim of the paper holds in one dataset by one measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from fairgear.metrics import METRICS
+
+HOLDS, FAILS, OPEN = "holds", "does not", "cannot be told"
+LEVEL = 0.95
+# Fewer seeds than this say too little about a spread.
+LEAST_SEEDS = 5
+FEW = f"fewer than {LEAST_SEEDS} seeds"
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of one claim.
+
+    Attributes:
+        claim: its text.
+        dataset: where.
+        subject: the line, or the curve.
+        metric: by which measure.
+        verdict: `HOLDS`, `FAILS` or `OPEN`.
+        because: the figures that decide.
+        in_paper: whether the paper's own means agree with it; None where they are not known.
+    """
+
+    claim: str
+    dataset: str
+    subject: str
+    metric: str
+    verdict: str
+    because: str
+    in_paper: bool | None = None
+
+
+def interval(values: Values, level: float = LEVEL) -> tuple[float, float, float]:
+    """Mean, and the ends of Student's interval; without a spread the ends are the mean."""
+    mean, error = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
+    reach = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * error
+    return mean, mean - reach, mean + reach
+
+
+def frame(found: Sequence[Verdict]) -> pd.DataFrame:
+    """One row a verdict."""
+    return pd.DataFrame([vars(one) for one in found], columns=list(Verdict.__annotations__))
+
+
+def counts(found: Sequence[Verdict]) -> dict[tuple[str, str], dict[str, int]]:
+    """By claim and subject: in how many datasets and measures it holds, does not, is open."""
+    told: dict[tuple[str, str], dict[str, int]] = {}
+    for one in found:
+        key = (one.claim, one.subject)
+        told.setdefault(key, dict.fromkeys((HOLDS, FAILS, OPEN), 0))[one.verdict] += 1
+    return told
+
+
+def count_table(found: Sequence[Verdict]) -> str:
+    """The same in Markdown."""
+    lines = [f"| claim | of | {HOLDS} | {FAILS} | {OPEN} |", "|---|---|---:|---:|---:|"]
+    lines += [
+        f"| {claim} | {subject} | " + " | ".join(str(one) for one in of.values()) + " |"
+        for (claim, subject), of in counts(found).items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def verdict_table(found: Sequence[Verdict]) -> str:
+    """One line a verdict; empty where there is none."""
+    if not found:
+        return ""
+    lines = [
+        "| claim | dataset | of | measure | verdict | because | the paper's own means |",
+        "|---" * 7 + "|",
+    ]
+    for one in found:
+        paper = {None: "", True: "agree", False: "do not agree"}[one.in_paper]
+        lines.append(
+            f"| {one.claim} | {one.dataset} | {one.subject} | {METRICS[one.metric].label} | "
+            f"{one.verdict} | {one.because} | {paper} |"
+        )
+    return "\n".join(lines) + "\n"
