@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 from plan import RESULTS
 
-from fairgear.experiments.reproduce.output import Results, write_results
+from fairgear.experiments.reproduce.output import write_results
 from fairgear.experiments.reproduce.records import Records
 from fairgear.experiments.reproduce.study import ALL, Study
-from fairgear.experiments.reproduce.tables import disagreements
+from fairgear.files import write_text
 from fairgear.report.blocks import with_blocks
 
 PAGE = Path(__file__).parent.parent / "docs" / "results.md"
@@ -33,42 +33,22 @@ def study() -> Study:
     return Study.of([ALL], SEEDS)
 
 
-def blocks(results: Results) -> dict[str, str]:
-    """The text of every block by its name."""
-    return results.parts | {"made": made(), "disagreements": disagreements()}
-
-
-def made() -> str:
-    """How much of the plan is done, and at which commits."""
-    plan = study()
-    rows = Records(ROWS).of(plan.cells())
-    commits = ", ".join(sorted(set(rows["commit"].astype(str))))
-    done = [
-        f"{one.name} {len(Records(ROWS).of(plan.cells(one)))} of {len(plan.cells(one))}"
-        for one in plan.recipes
-        if one.lines
-    ]
-    hours = rows["seconds"].sum() / 3600
-    return (
-        f"{len(rows)} of {len(plan.cells())} runs ({'; '.join(done)}), {hours:.1f} hours of one "
-        f"core or card, at commits {commits}.\n"
-    )
-
-
 def written(page: str, folder: Path, *, draw: bool) -> str:
     """The page with its blocks as the rows have them; all files of it go to `folder`."""
-    return with_blocks(page, blocks(write_results(study(), Records(ROWS), folder, draw=draw)))
+    return with_blocks(page, write_results(study(), Records(ROWS), folder, draw=draw).parts)
 
 
 def main() -> None:
     """Write the page and what lies beside it."""
     with TemporaryDirectory() as name:
         page = written(PAGE.read_text(encoding="utf-8"), Path(name), draw=True)
-        FOLDER.mkdir(exist_ok=True)
+        # Files of a plan that is no more must not stay.
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        FOLDER.mkdir()
         for path in Path(name).iterdir():
             if path.suffix in KEPT:
                 shutil.copy(path, FOLDER / path.name)
-    PAGE.write_text(page, encoding="utf-8")
+    write_text(PAGE, page)
 
 
 if __name__ == "__main__":
