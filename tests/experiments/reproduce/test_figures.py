@@ -306,6 +306,11 @@ class TestTradeoff:
         # A single seed of the floor gives no interval of its released δCF.
         assert len(with_gid(released, "whisker")) == 7
 
+    def test_two_seeds_give_no_whiskers(self) -> None:
+        for axes in tradeoff_figure(tradeoff_table().assign(seeds=2), dataset="bail").axes:
+            assert with_gid(axes, "whisker") == []
+            assert len(points(axes)) == 4
+
     def test_methods_without_a_graph_are_hollow(self) -> None:
         for axes in tradeoff_figure(tradeoff_table(), dataset="bail").axes:
             hollow = {

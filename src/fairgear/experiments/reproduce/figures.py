@@ -41,6 +41,8 @@ SWEPT = (("auroc", "accuracy"), ("delta_cf", "delta_cf_released", "r2"))
 DPI = 200
 # Values that are this many times apart are drawn on a logarithmic scale.
 WIDE = 50
+# Seeds from which on a point of the trade-off has whiskers.
+WHISKERS = 3
 # As far as a point reaches: its whisker, or itself where a single seed gives no whisker.
 _ENDS = ("mean", "high")
 _BAND = f"{compare_table.LEVEL:.0%} interval of the mean over seeds".replace("%", " %")
@@ -132,7 +134,13 @@ def tradeoff_figure(summary: pd.DataFrame, *, dataset: str) -> Figure:
     """
     rows = _measured(summary, dataset)
     named = rows["family"].notna() & rows["family"].ne("")
-    rows = rows.assign(family=rows["family"].where(named, rows["line"]))
+    # The interval of two seeds is as wide as the figure, and says nothing.
+    enough = rows["seeds"] >= WHISKERS
+    rows = rows.assign(
+        family=rows["family"].where(named, rows["line"]),
+        low=rows["low"].where(enough),
+        high=rows["high"].where(enough),
+    )
     keyed: set[str] = set()
     # What finds no room beside its point goes to the legend, which changes the room there is.
     while True:
