@@ -28,6 +28,7 @@ def test_settings_of_an_entry() -> None:
         "split": "released",
         "seed": 3,
         "graph_seed": 0,
+        "self_people": 500,
         "device": None,
         "settings": {"dim": 8, "use_sens": False},
     }
