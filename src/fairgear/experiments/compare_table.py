@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from fairgear.metrics import METRICS
 
 LEVEL = 0.95
+Values = NDArray[np.float64]
 _LATEX = {"Δ": r"$\Delta$", "δ": r"$\delta$", "λ": r"$\lambda$", "²": "$^2$", "ₛ": "$_s$"}
 _LATEX |= {"−": "$-$", "·": r"$\cdot$"}
 _LATEX |= {sign: rf"\{sign}" for sign in "_%&#${}"}
@@ -84,15 +86,20 @@ def to_latex(table: pd.DataFrame) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _over_seeds(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, ...]:
+def _over_seeds(values: Values) -> tuple[float, ...]:
     if len(values) == 0:
         return (math.nan,) * 4
     mean = float(values.mean())
     if len(values) == 1:
         return mean, math.nan, math.nan, math.nan
-    std = float(values.std(ddof=1))
-    reach = float(student.ppf((1 + LEVEL) / 2, len(values) - 1)) * std / math.sqrt(len(values))
-    return mean, std, mean - reach, mean + reach
+    return mean, float(values.std(ddof=1)), *interval(values)[1:]
+
+
+def interval(values: Values, level: float = LEVEL) -> tuple[float, float, float]:
+    """Mean, and the ends of Student's interval; without a spread the ends are the mean."""
+    mean, std = float(values.mean()), float(values.std(ddof=1))
+    reach = float(student.ppf((1 + level) / 2, len(values) - 1)) * std / math.sqrt(len(values))
+    return mean, mean - reach, mean + reach
 
 
 def _cell(cell: Mapping[Any, Any], form: str) -> str:

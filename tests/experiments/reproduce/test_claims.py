@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from fairgear.experiments.compare_table import interval
 from fairgear.experiments.reproduce import claims
 from fairgear.experiments.reproduce.claims import Claim, claim_verdicts
 from fairgear.experiments.reproduce.verdicts import (
@@ -24,7 +25,6 @@ from fairgear.experiments.reproduce.verdicts import (
     Verdict,
     count_table,
     frame,
-    interval,
 )
 from tests.experiments.reproduce.toy import rows
 

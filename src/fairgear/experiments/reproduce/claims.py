@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairgear.experiments.compare_table import LEVEL, Values, interval
 from fairgear.experiments.reproduce.verdicts import (
     FAILS,
     FEW,
     HOLDS,
     LEAST_SEEDS,
-    LEVEL,
     OPEN,
-    Values,
     Verdict,
-    interval,
 )
 from fairgear.metrics import METRICS
 

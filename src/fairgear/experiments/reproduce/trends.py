@@ -11,15 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from fairgear.experiments.compare_table import Values, interval
 from fairgear.experiments.reproduce.verdicts import (
     FAILS,
     FEW,
     HOLDS,
     LEAST_SEEDS,
     OPEN,
-    Values,
     Verdict,
-    interval,
 )
 
 ROUNDING = 1e-12

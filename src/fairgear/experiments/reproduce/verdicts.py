@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy import stats
 
 from fairgear.metrics import METRICS
 
 HOLDS, FAILS, OPEN = "holds", "does not", "cannot be told"
-LEVEL = 0.95
 # Fewer seeds than this say too little about a spread.
 LEAST_SEEDS = 5
 FEW = f"fewer than {LEAST_SEEDS} seeds"
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,13 +36,6 @@ class Verdict:
     verdict: str
     because: str
     in_paper: bool | None = None
-
-
-def interval(values: Values, level: float = LEVEL) -> tuple[float, float, float]:
-    """Mean, and the ends of Student's interval; without a spread the ends are the mean."""
-    mean, error = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
-    reach = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * error
-    return mean, mean - reach, mean + reach
 
 
 def frame(found: Sequence[Verdict]) -> pd.DataFrame:
