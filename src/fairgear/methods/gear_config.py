@@ -206,6 +206,9 @@ class GearConfig(Config):
     normalize_rows: bool | None = None
     """Scale each person's features to unit length, so that a common factor changes nothing. [no,
     or yes where `erase` is 1]"""
+    ranks: str = "none"
+    """Whether the encoder sees where each feature stands among those of all people: `beside` the
+    features, `alone`, or `none`."""
     learning_rate: float | None = None
     """Of Adam. [0.01 up to 5,000 training labels, above that 0.003]"""
     steps: int | None = None
@@ -277,6 +280,7 @@ class GearConfig(Config):
             "edge_noise": (0, 1),
             "erase": (0, 1),
             "assignments": (0, 1024),
+            "ranks": ("none", "beside", "alone"),
             "learning_rate": (1e-8, 10.0),
             "steps": (1, 10**7),
             "batch_size": (2, 10**6),
@@ -301,6 +305,7 @@ class GearConfig(Config):
             steps=1000,
             batch_size=100,
             normalize_rows=False,
+            ranks="none",
             direction="generator",
             threshold="half",
             averaging=0.0,

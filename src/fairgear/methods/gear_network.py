@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from fairgear.methods.gear_config import GearConfig, Regime
 from fairgear.methods.generators import Ego
 from fairgear.methods.inputs import Erasure, FeatureScaler, UnitRows
+from fairgear.methods.rank_scores import RankScores
 from fairgear.nn import ENCODERS, Classifier, objectives, projection_head
 
 
@@ -19,7 +20,10 @@ class GearNetwork(nn.Module):
         self.use_sens = config.use_sens
         self.erasure = None if config.erase is None else Erasure(features, config.erase)
         self.unit_rows = UnitRows(features) if regime.normalize_rows else None
-        width = features + int(config.use_sens)
+        self.ranks = None if config.ranks == "none" else RankScores(features)
+        self.values = config.ranks != "alone"
+        kinds = int(self.values) + int(self.ranks is not None)
+        width = kinds * features + int(config.use_sens)
         self.encoder = ENCODERS[config.encoder](width, config.dim, regime.layers, regime.dropout)
         self.classifier = Classifier(config.dim, config.dim, regime.dropout)
         self.projector = projection_head(config.dim) if config.projection_heads else None
@@ -40,17 +44,27 @@ class GearNetwork(nn.Module):
             self.erasure.fit(x, sens, shift)
         if self.unit_rows is not None:
             self.unit_rows.fit(x, sens, scaler, self.erasure)
+        if self.ranks is not None:
+            self.ranks.fit(self._prepared(x, sens))
 
     def inputs(self, ego: Ego) -> Tensor:
         """What the encoder sees of each member."""
-        x: Tensor = ego.x
-        if self.unit_rows is not None:
-            x = self.unit_rows(x, ego.sens, self.erasure)
-        elif self.erasure is not None:
-            x = self.erasure(x, ego.sens)
+        x = self._prepared(ego.x, ego.sens)
+        seen = [x] if self.values else []
+        if self.ranks is not None:
+            seen.append(self.ranks(x))
         if self.use_sens:
-            x = torch.cat([x, ego.sens[..., None].to(x.dtype)], dim=-1)
-        return x * ego.mask[..., None]
+            seen.append(ego.sens[..., None].to(x.dtype))
+        whole = seen[0] if len(seen) == 1 else torch.cat(seen, dim=-1)
+        return whole * ego.mask[..., None]
+
+    def _prepared(self, x: Tensor, sens: Tensor) -> Tensor:
+        """Scaled features without what the groups differ by, at unit length if asked for."""
+        if self.unit_rows is not None:
+            x = self.unit_rows(x, sens, self.erasure)
+        elif self.erasure is not None:
+            x = self.erasure(x, sens)
+        return x
 
     def forward(self, ego: Ego) -> tuple[Tensor, Tensor]:
         """Embeddings (B, dim) and logits (B,) of the centres."""

@@ -1,0 +1,79 @@
+"""RankScores: where each feature stands among those of all people, whatever its scale."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+# Places of the table of a column.
+_PLACES = 256
+
+
+class RankScores(nn.Module):
+    """Ranks of features at unit variance, read from a table that is learned without labels.
+
+    Amounts of money and counts have long tails: after standardising most people lie within a
+    tenth of a unit of each other, and a network with few labels sees them as one. Ranks spread
+    them out. A value is squeezed to (−1, 1) by the column's median and middle half, and what lies
+    between two places of the table is interpolated: no sorting once this is fitted.
+    """
+
+    centre: Tensor
+    width: Tensor
+    table: Tensor
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.register_buffer("centre", torch.zeros(features))
+        self.register_buffer("width", torch.ones(features))
+        self.register_buffer("table", torch.zeros(features, _PLACES))
+
+    def fit(self, x: Tensor) -> RankScores:
+        """Learn the table from the features (n, d) of all people."""
+        ordered = x.sort(dim=0).values
+        low, centre, high = (ordered[len(x) * part // 4] for part in (1, 2, 3))
+        spread = x.std(dim=0, correction=0)
+        # Where more than half the people have one value, the middle half is no width.
+        width = torch.where(high - low > 1e-3 * spread, high - low, spread)
+        self.centre.copy_(centre)
+        self.width.copy_(width.clamp(min=1e-6))
+        ranks = _blurred_ranks(self._squeezed(ordered).double().T.contiguous())
+        self.table.copy_(ranks)
+        found = self(x).double()
+        mean, deviation = found.mean(dim=0), found.std(dim=0, correction=0)
+        deviation = torch.where(deviation > 1e-6, deviation, torch.ones_like(deviation))
+        self.table.copy_((ranks - mean[:, None]) / deviation[:, None])
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Scores (…, d) at zero mean and unit variance over the people of the fit."""
+        place = (self._squeezed(x) + 1) * ((_PLACES - 1) / 2)
+        below = place.long().clamp(0, _PLACES - 2)
+        first = torch.arange(x.shape[-1], device=x.device) * _PLACES + below
+        flat = self.table.flatten()
+        return torch.lerp(flat[first], flat[first + 1], place - below)
+
+    def _squeezed(self, x: Tensor) -> Tensor:
+        away = (x - self.centre) / self.width
+        return away / (1 + away.abs())
+
+
+def _blurred_ranks(ordered: Tensor) -> Tensor:
+    """The share of people below each place of the table, by column (d, n) in ascending order.
+
+    Of those within a step on either side a part counts as below, so that people of one value get
+    the middle of their ranks wherever the value lies between two places: the mean of the
+    distribution function over two steps, from sums of the values below either end.
+    """
+    columns, people = ordered.shape
+    step = 2 / (_PLACES - 1)
+    places = torch.linspace(-1, 1, _PLACES, dtype=ordered.dtype, device=ordered.device)
+    sums = torch.cat([ordered.new_zeros(columns, 1), ordered.cumsum(dim=1)], dim=1)
+
+    def area(at: Tensor) -> Tensor:
+        """The integral of the distribution function up to there."""
+        at = at.repeat(columns, 1)
+        below = torch.searchsorted(ordered, at)
+        return (below * at - sums.gather(1, below)) / people
+
+    return (area(places + step) - area(places - step)) / (2 * step)
