@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
-from plan import RESULTS, commit
+from plan import RESULTS
 
 import fairgear as fg
 from fairgear.causal import (
@@ -25,6 +25,7 @@ from fairgear.causal import (
     at_rate,
     edge_changes,
 )
+from fairgear.experiments.provenance import source_commit
 from fairgear.graph import SensitiveGraph
 
 Row = dict[str, Any]
@@ -79,7 +80,7 @@ def measure(name: str, graph: SensitiveGraph, rule: dict[str, Changes]) -> list[
                 "highest_degree_after": effect.after.degree_quantiles[-1],
                 "fit_seconds": fit_seconds,
                 "seconds": seconds,
-                "commit": commit(),
+                "commit": source_commit(),
             }
         )
     return rows

@@ -12,10 +12,11 @@ import time
 from typing import Any
 
 import pandas as pd
-from plan import RESULTS, commit
+from plan import RESULTS
 
 import fairgear as fg
 from fairgear.causal import FittedCausalModel, at_rate, edge_changes
+from fairgear.experiments.provenance import source_commit
 from fairgear.graph import SensitiveGraph
 
 ROWS = RESULTS / "fitted_models.csv"
@@ -53,7 +54,7 @@ def rows_of(name: str, graph: SensitiveGraph, edges: str) -> list[dict[str, Any]
         rows.append(
             common
             | {"world": world, "added": added, "removed": removed, "seconds": seconds}
-            | {"commit": commit()}
+            | {"commit": source_commit()}
         )
     return rows
 

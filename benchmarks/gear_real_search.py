@@ -17,7 +17,9 @@ from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
-from plan import RESULTS, commit
+from plan import RESULTS
+
+from fairgear.experiments.provenance import source_commit
 
 ROWS = RESULTS / "gear_real_search.csv"
 CELL = ["graph", "split", "seed"]
@@ -34,7 +36,7 @@ def measure(graph: str, split: str, seed: int, settings: dict[str, Any]) -> dict
     used = gear.config.to_dict() | asdict(gear.regime_)
     (best,) = [row for row in history.validation if row["step"] == history.best_step]
     found = {key: round(best[key], 6) for key in ("auroc", "flips")}
-    return {**used, **found, "best_step": history.best_step, "commit": commit()}
+    return {**used, **found, "best_step": history.best_step, "commit": source_commit()}
 
 
 def _again(row: dict[str, Any]) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from plan import commit
 from sklearn.metrics import roc_auc_score
 
 from fairgear.datasets import load_split
+from fairgear.experiments.provenance import source_commit
 from fairgear.files import write_text
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import Gear
@@ -250,7 +250,7 @@ def main() -> None:
     found: dict[str, Any] = {
         "device": torch.cuda.get_device_name(),
         "torch": torch.__version__,
-        "commit": arguments.commit or commit(),
+        "commit": arguments.commit or source_commit(),
     }
     graph = load_split("synthetic", split="released", seed=0, graph_seed=0)
     same_losses(graph, found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -12,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+
+from fairgear.experiments.provenance import source_commit
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 CELL = ("method", "graph", "seed")
@@ -32,7 +33,7 @@ def carry_out(
     with ProcessPoolExecutor(max(1, jobs), mp_context=get_context("spawn")) as pool:
         todo = [pool.submit(measure, *cell) for cell in plan if cell not in done and jobs > 0]
         for future in as_completed(todo):
-            rows.append({**future.result(), "commit": commit()})
+            rows.append({**future.result(), "commit": source_commit()})
             rows.sort(key=lambda row: order[tuple(row[key] for key in CELL)])
             pd.DataFrame(rows).to_csv(path, index=False)
             print(f"{len(rows)} of {len(plan)}", flush=True)
@@ -68,9 +69,3 @@ def table(rows: pd.DataFrame, by: Sequence[str], columns: dict[str, str]) -> str
                 cells[-1] += f" ({max(0.0, mean - half):.3f} to {mean + half:.3f})"
         lines.append(f"| {' | '.join(cells)} | {len(part)} |")
     return "\n".join(lines)
-
-
-def commit() -> str:
-    """The commit that a row was measured at."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

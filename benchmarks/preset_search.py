@@ -78,7 +78,15 @@ FIRST: list[dict[str, Any]] = [
 
 
 def measure(dataset: str, seed: int, settings: dict[str, Any], device: str) -> dict[str, float]:
-    """What validation says of one model."""
+    """What validation says of one model, under names that tell the scene."""
+    found = judged(dataset, seed, settings, device)
+    return {f"{dataset} {seed} {name}": value for name, value in found.items()}
+
+
+def judged(
+    dataset: str, seed: int, settings: dict[str, Any], device: str = "auto"
+) -> dict[str, float]:
+    """AUROC and flips of the validation people at the step that was kept."""
     import torch
 
     import fairgear as fg
@@ -91,7 +99,7 @@ def measure(dataset: str, seed: int, settings: dict[str, Any], device: str) -> d
         model = fg.Gear(seed=seed, device=device, egos="close", **settings)
         history = model.fit(graph).history_["network"]
     (kept,) = [row for row in history.validation if row["step"] == history.best_step]
-    return {f"{dataset} {seed} {name}": kept[name] for name in ("auroc", "flips")}
+    return {name: kept[name] for name in ("auroc", "flips")}
 
 
 def totals(row: dict[str, Any]) -> tuple[float, float]:

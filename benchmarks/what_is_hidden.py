@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from plan import RESULTS, commit, table
+from plan import RESULTS, table
+
+from fairgear.experiments.provenance import source_commit
 
 ROWS = RESULTS / "what_is_hidden.csv"
 COLUMNS = {
@@ -46,7 +48,7 @@ def measure(label: str, run: Path) -> dict[str, Any]:
         "seed": config["seed"],
         **{name: round(_read(reader, own, sens), 6) for name, reader in _readers().items()},
         "moved": round(_moved(own, flipped), 6),
-        "commit": commit(),
+        "commit": source_commit(),
     }
 
 

@@ -73,6 +73,8 @@ class Regime:
     normalize_rows: bool
     direction: str
     threshold: str
+    consistency: str
+    ranks: str
 
     @classmethod
     def held_back(cls) -> Self:
@@ -88,6 +90,8 @@ class Regime:
             normalize_rows=False,
             direction="generator",
             threshold="half",
+            consistency="logit",
+            ranks="none",
         )
 
     @classmethod
@@ -95,15 +99,17 @@ class Regime:
         """For up to `FEW_LABELS`, where it is easy."""
         return cls(
             layers=2,
-            dropout=0.5,
+            dropout=0.3,
             weight_decay=1e-5,
-            logit_weight=0.1,
+            logit_weight=1.0,
             learning_rate=0.01,
-            steps=1000,
+            steps=2000,
             batch_size=100,
             normalize_rows=True,
             direction="means",
             threshold="half",
+            consistency="boundary",
+            ranks="beside",
         )
 
     @classmethod
@@ -112,7 +118,6 @@ class Regime:
         return replace(
             cls.let_loose(),
             learning_rate=0.003,
-            steps=2000,
             batch_size=300,
             threshold="validation",
         )
@@ -170,7 +175,7 @@ class GearConfig(Config):
     dim: int = 64
     """Dimension of the representations."""
     dropout: float | None = None
-    """In encoder and classifier. [0.5]"""
+    """In encoder and classifier. [0.5 or 0.3]"""
     fairness_weight: float = 0.6
     """λ: weight of the distance between embeddings of factual and counterfactual egos."""
     neighbor_weight: float = 0.4
@@ -178,11 +183,12 @@ class GearConfig(Config):
     neighbor_draws: int = 2
     """C: neighbour-perturbed egos a person and step."""
     logit_weight: float | None = None
-    """Weight of the squared difference of factual and counterfactual logits. [1 or 0.1]"""
+    """Weight of the difference of factual and counterfactual logits, see `consistency`. [1]"""
     weight_decay: float | None = None
     """μ: weight of the squared norm of the parameters. [0.001 or 0.00001]"""
-    consistency: str = "logit"
-    """What of the logits must be alike: the `logit` itself, or how it stands to the `boundary`."""
+    consistency: str = "auto"
+    """What of the logits must be alike: the `logit` itself, how it stands to the `boundary`, or
+    `auto`. [logit or boundary]"""
     dependence_weight: float = 0.0
     """Weight of the R² between predictions and the mean sensitive value around a person."""
     projection_heads: bool = False
@@ -206,13 +212,13 @@ class GearConfig(Config):
     normalize_rows: bool | None = None
     """Scale each person's features to unit length, so that a common factor changes nothing. [no,
     or yes where `erase` is 1]"""
-    ranks: str = "none"
+    ranks: str = "auto"
     """Whether the encoder sees where each feature stands among those of all people: `beside` the
-    features, `alone`, or `none`."""
+    features, `alone`, `none`, or `auto`. [none or beside]"""
     learning_rate: float | None = None
     """Of Adam. [0.01 up to 5,000 training labels, above that 0.003]"""
     steps: int | None = None
-    """Training steps, one batch each. [1,000 up to 5,000 training labels, above that 2,000]"""
+    """Training steps, one batch each. [1,000 or 2,000]"""
     batch_size: int | None = None
     """Egos a batch, of labelled people for the prediction and of all people for fairness. [100 up
     to 5,000 training labels, above that 300]"""
@@ -274,13 +280,13 @@ class GearConfig(Config):
             "neighbor_draws": (1, 64),
             "logit_weight": (0, math.inf),
             "weight_decay": (0, math.inf),
-            "consistency": ("logit", "boundary"),
+            "consistency": ("auto", "logit", "boundary"),
             "dependence_weight": (0, math.inf),
             "min_dose": (0, 1),
             "edge_noise": (0, 1),
             "erase": (0, 1),
             "assignments": (0, 1024),
-            "ranks": ("none", "beside", "alone"),
+            "ranks": ("auto", "none", "beside", "alone"),
             "learning_rate": (1e-8, 10.0),
             "steps": (1, 10**7),
             "batch_size": (2, 10**6),
@@ -305,6 +311,7 @@ class GearConfig(Config):
             steps=1000,
             batch_size=100,
             normalize_rows=False,
+            consistency="logit",
             ranks="none",
             direction="generator",
             threshold="half",

@@ -79,7 +79,7 @@ class GearLoss(nn.Module):
         distances, gaps = [], []
         share = self.config.neighbor_weight
         apart = objectives.logit_inconsistency
-        if self.config.consistency == "boundary":
+        if self.regime.consistency == "boundary":
             apart = objectives.boundary_inconsistency
         if views.own is not None:
             distances.append((1 - share) * self.network.distance(views.z, views.own[0]))
@@ -153,14 +153,14 @@ def around(ego: Ego) -> Tensor:
     return total / (1 + links.sum(dim=1))
 
 
-def flip_rate(views: Views) -> float:
-    """The share of labels that the perturbations flip."""
-    label = views.logits > 0
+def flip_rate(views: Views, cut: float = 0.0) -> float:
+    """The share of labels that the perturbations flip, where those of logits above `cut` are 1."""
+    label = views.logits > cut
     flips = []
     if views.own is not None:
-        flips.append(((views.own[1] > 0) != label).double().mean())
+        flips.append(((views.own[1] > cut) != label).double().mean())
     if views.around is not None:
-        flips.append(((views.around[1] > 0) != label).double().mean())
+        flips.append(((views.around[1] > cut) != label).double().mean())
     return float(torch.stack(flips).mean()) if flips else 0.0
 
 

@@ -14,6 +14,7 @@ from fairgear.methods.gear_data import GearData
 from fairgear.methods.gear_loss import GearLoss, Views, flip_rate, joined_views
 from fairgear.methods.gear_network import GearNetwork
 from fairgear.methods.generators import Generator
+from fairgear.methods.thresholds import most_accurate
 from fairgear.nn import objectives
 from fairgear.training import Task, Validation
 from fairgear.training.adam import adam
@@ -94,8 +95,15 @@ class GearTask(Task):
             **self.average_loss.fairness(views),
         }
         figures = {name: float(value) for name, value in parts.items()}
-        figures |= {"auroc": auroc, "flips": flip_rate(views)}
+        figures |= {"auroc": auroc, "flips": flip_rate(views, self._cut(y, views.logits))}
         return Validation(self._score(figures, views.logits), figures)
+
+    def _cut(self, y: Tensor, logits: Tensor) -> float:
+        """The logit above which the label is 1, were this the state to keep."""
+        if self.regime.threshold != "validation":
+            return 0.0
+        chosen = most_accurate(y.cpu().numpy(), logits.double().sigmoid().cpu().numpy())
+        return float(torch.tensor(chosen, dtype=torch.float64).logit(eps=1e-12))
 
     def _plain_update(self, labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
         optimizer = self.optimizers["network"]
