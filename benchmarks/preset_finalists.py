@@ -29,7 +29,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "logits themselves alike": {"consistency": "logit"},
     "dropout 0.2": {"dropout": 0.2},
     "dropout 0.5": {"dropout": 0.5},
-    "no ranks": {"ranks": "none"},
+    "no ranks": {"ranks": "unseen"},
     "ranks alone": {"ranks": "alone"},
     "128 dimensions": {"dim": 128},
     "four draws": {"neighbor_draws": 4},

@@ -33,7 +33,7 @@ ROWS = RESULTS / "preset_search.csv"
 SCENES = [(dataset, seed) for dataset in ("bail", "credit", "synthetic") for seed in (100, 101)]
 # None leaves a setting open, as the preset does: it is settled by the number of labels.
 CHOICES: dict[str, list[Any]] = {
-    "ranks": ["none", "beside", "alone"],
+    "ranks": ["unseen", "beside", "alone"],
     "learning_rate": [None, 0.003],
     "steps": [None, 2000],
     "batch_size": [None, 300],
@@ -50,7 +50,7 @@ CHOICES: dict[str, list[Any]] = {
 SPACE = {name: CategoricalDistribution(values) for name, values in CHOICES.items()}
 # The default preset when the search began.
 PRESET: dict[str, Any] = {
-    "ranks": "none",
+    "ranks": "unseen",
     "learning_rate": None,
     "steps": None,
     "batch_size": None,

@@ -50,7 +50,7 @@ def reproduce(
     Parameters
     ----------
     what
-        table1, table2, table3, tableS1 (with figure 4), figure5, tradeoff, or all.
+        table1, table2, table3, tableS1 (with figure 4), figure5, tradeoff, additions, or all.
     seeds
         How many, from 0; or which, as 10-19. [default: 10, with --quick 1]
     datasets
@@ -83,7 +83,7 @@ def reproduce(
         raise ParameterError(
             "what to reproduce",
             got="nothing",
-            allowed="table1, table2, table3, tableS1, figure5, tradeoff, all",
+            allowed="table1, table2, table3, tableS1, figure5, tradeoff, additions, all",
             next_step="try fairgear reproduce all --quick",
         )
     _check_jobs(jobs)

@@ -91,7 +91,7 @@ class Regime:
             direction="generator",
             threshold="half",
             consistency="logit",
-            ranks="none",
+            ranks="unseen",
         )
 
     @classmethod
@@ -101,7 +101,7 @@ class Regime:
             layers=2,
             dropout=0.3,
             weight_decay=1e-5,
-            logit_weight=1.0,
+            logit_weight=2.0,
             learning_rate=0.01,
             steps=2000,
             batch_size=100,
@@ -183,7 +183,7 @@ class GearConfig(Config):
     neighbor_draws: int = 2
     """C: neighbour-perturbed egos a person and step."""
     logit_weight: float | None = None
-    """Weight of the difference of factual and counterfactual logits, see `consistency`. [1]"""
+    """Weight of the difference of factual and counterfactual logits, see `consistency`. [1 or 2]"""
     weight_decay: float | None = None
     """μ: weight of the squared norm of the parameters. [0.001 or 0.00001]"""
     consistency: str = "auto"
@@ -214,7 +214,7 @@ class GearConfig(Config):
     or yes where `erase` is 1]"""
     ranks: str = "auto"
     """Whether the encoder sees where each feature stands among those of all people: `beside` the
-    features, `alone`, `none`, or `auto`. [none or beside]"""
+    features, `alone`, `unseen`, or `auto`. [unseen or beside]"""
     learning_rate: float | None = None
     """Of Adam. [0.01 up to 5,000 training labels, above that 0.003]"""
     steps: int | None = None
@@ -286,7 +286,7 @@ class GearConfig(Config):
             "edge_noise": (0, 1),
             "erase": (0, 1),
             "assignments": (0, 1024),
-            "ranks": ("auto", "none", "beside", "alone"),
+            "ranks": ("auto", "unseen", "beside", "alone"),
             "learning_rate": (1e-8, 10.0),
             "steps": (1, 10**7),
             "batch_size": (2, 10**6),
@@ -312,7 +312,7 @@ class GearConfig(Config):
             batch_size=100,
             normalize_rows=False,
             consistency="logit",
-            ranks="none",
+            ranks="unseen",
             direction="generator",
             threshold="half",
             averaging=0.0,

@@ -20,7 +20,7 @@ class GearNetwork(nn.Module):
         self.use_sens = config.use_sens
         self.erasure = None if config.erase is None else Erasure(features, config.erase)
         self.unit_rows = UnitRows(features) if regime.normalize_rows else None
-        self.ranks = None if regime.ranks == "none" else RankScores(features)
+        self.ranks = None if regime.ranks == "unseen" else RankScores(features)
         self.values = regime.ranks != "alone"
         kinds = int(self.values) + int(self.ranks is not None)
         width = kinds * features + int(config.use_sens)
