@@ -1,35 +1,29 @@
-"""Terms of Gear's loss that hang on who is around a person."""
+"""Terms of Gear's loss that hang on who is around a person, and the rate of flips."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import torch
 
 from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
-from fairgear.methods.ego_source import EgoSource
-from fairgear.methods.gear_loss import around
+from fairgear.methods.gear_data import GearData
+from fairgear.methods.gear_loss import Views, flip_rate
 from fairgear.methods.inputs import FeatureScaler
 from tests.methods.tiny import tiny
 
 
-def test_around_is_the_closed_neighbourhoods_mean_where_all_neighbours_are_members(
-    graph: SensitiveGraph,
-) -> None:
-    index = EgoIndex.build(graph, k=64)
-    scaler = FeatureScaler(graph.x.shape[1] - 1, graph.sens_column).fit(graph)
-    egos = EgoSource(graph, index, scaler, torch.device("cpu"))
-    everyone = torch.arange(len(graph.x))
-    batch = egos(everyone)
-    inside = batch.adjacency[:, 0].sum(dim=1) == torch.bincount(
-        graph.edge_index[0], minlength=len(graph.x)
-    )
-    assert inside.float().mean() > 0.5
-    expected = closed_neighborhood_mean(graph.sens, graph.edge_index)
-    torch.testing.assert_close(around(batch)[inside].double(), expected[inside].double())
-    padded = replace(batch, sens=torch.where(batch.mask, batch.sens, 1))
-    torch.testing.assert_close(around(padded), around(batch))
+def test_around_is_that_of_the_graph_in_the_order_of_ids(graph: SensitiveGraph) -> None:
+    order = torch.randperm(len(graph.x), generator=torch.Generator().manual_seed(1))
+    moved = graph.replace(node_id=graph.node_id[order])
+    scaler = FeatureScaler(graph.x.shape[1] - 1, graph.sens_column)
+    data = GearData.of(moved, EgoIndex.build(moved, k=5), scaler, torch.device("cpu"))
+    links: list[set[int]] = [set() for _ in moved.x]
+    for one, other in moved.edge_index.T.tolist():
+        links[one].add(other)
+    for row, node in enumerate(moved.node_id.argsort().tolist()):
+        everyone = [node, *links[node]]
+        mean = sum(int(moved.sens[other]) for other in everyone) / len(everyone)
+        assert abs(float(data.around[row]) - mean) < 1e-6
 
 
 def test_a_weight_on_dependence_lowers_it_in_training(dense: SensitiveGraph) -> None:
@@ -42,3 +36,12 @@ def test_a_weight_on_dependence_lowers_it_in_training(dense: SensitiveGraph) -> 
         return float(both[0, 1] ** 2)
 
     assert last(30.0) < last(0.0)
+
+
+def test_flips_are_counted_at_the_threshold_in_use() -> None:
+    logits = torch.tensor([-1.0, 0.5, 2.0, 3.0])
+    own, around = logits + torch.tensor([0.0, -1.0, 0.0, -1.5]), logits[None] - 0.2
+    views = Views(logits, logits, (own, own), (around, around))
+    # At 0 one of four changes sign under its own perturbation; at 1.9 two do in all.
+    assert flip_rate(views) == (1 / 4 + 0) / 2
+    assert flip_rate(views, 1.9) == (1 / 4 + 1 / 4) / 2

@@ -82,6 +82,8 @@ class Pool:
         return GearData(
             egos,
             self.y.to(device),
+            # Asked for where the loss has a weight on it, which is not timed.
+            torch.zeros(len(self), device=device),
             self.scaler.to(device).scaled(self.graph.x[some]),
             self.graph.sens[some].to(device),
             everyone[:cut],

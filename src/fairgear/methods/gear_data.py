@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fairgear.egos import EgoIndex
-from fairgear.graph import SensitiveGraph
+from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
 from fairgear.methods.ego_source import EgoSource
 from fairgear.methods.inputs import FeatureScaler
 from fairgear.training import seeded
@@ -27,6 +27,8 @@ class GearData:
     egos: EgoSource
     y: Tensor
     """(n,) everyone's labels."""
+    around: Tensor
+    """(n,) the mean of s over everyone and their neighbours in the graph."""
     x_asked: Tensor
     """Scaled features of all people, or of many, and"""
     sens_asked: Tensor
@@ -52,6 +54,7 @@ class GearData:
         return cls(
             EgoSource(graph, index, scaler, device, order) if egos is None else egos,
             graph.y[order].to(device),
+            closed_neighborhood_mean(graph.sens, graph.edge_index)[order].float().to(device),
             scaler.scaled(graph.x[asked]),
             graph.sens[asked].to(device),
             *rows,

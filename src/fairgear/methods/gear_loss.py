@@ -53,13 +53,16 @@ class GearLoss(nn.Module):
         self.config = config
         self.regime = regime
 
-    def forward(self, anyone: Ego, labelled: Ego, y: Tensor) -> objectives.Terms:
-        """The terms on a batch of all people, and of labelled people whose labels are `y`."""
+    def forward(self, anyone: Ego, around: Tensor, labelled: Ego, y: Tensor) -> objectives.Terms:
+        """The terms on a batch of all people, and of labelled people whose labels are `y`.
+
+        `around` is the mean of s over each of the former and their neighbours.
+        """
         views, logits = self.views(anyone, also=labelled)
         parts = {"prediction": F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))}
         parts |= self.fairness(views)
         if self.config.dependence_weight > 0:
-            parts["dependence"] = objectives.dependence(views.logits, around(anyone))
+            parts["dependence"] = objectives.dependence(views.logits, around)
         auxiliary = self.network.encoder.auxiliary_loss(
             self.network.inputs(labelled), labelled.adjacency, labelled.mask
         )
@@ -144,13 +147,6 @@ class GearLoss(nn.Module):
         upper = torch.triu(torch.rand_like(chance) < chance, diagonal=1) & pairs
         adjacency = (upper | upper.transpose(1, 2)).to(ego.x.dtype)
         return replace(ego, adjacency=adjacency)
-
-
-def around(ego: Ego) -> Tensor:
-    """The mean sensitive value of the centre and its neighbours in the ego (B,)."""
-    links = ego.adjacency[:, 0]
-    total = ego.sens[:, 0] + (links * ego.sens).sum(dim=1)
-    return total / (1 + links.sum(dim=1))
 
 
 def flip_rate(views: Views, cut: float = 0.0) -> float:

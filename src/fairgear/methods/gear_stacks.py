@@ -128,7 +128,7 @@ class GearStack(Stack):
         self.tasks = tasks
         first = tasks[0]
         self.egos, self.config, self.regime = first.egos, first.config, first.regime
-        self.y = first.y
+        self.y, self.around = first.y, first.around
         # As many judges for each: of rare classes more or fewer may have been taken.
         fewest = min(len(task.val_rows) for task in tasks)
         for task in tasks:
@@ -178,7 +178,9 @@ class GearStack(Stack):
         precision = self.config.precision
         with computing(precision):
             with forward_in(precision, self.y.device):
-                total, parts = self._weights.each(_gear_terms, *others, *ego, self.y[labelled])
+                total, parts = self._weights.each(
+                    _gear_terms, *others, self.around[anyone], *ego, self.y[labelled]
+                )
             total.sum().backward()
         self.optimizers["network"].step()
         self._update_average()
@@ -220,7 +222,7 @@ def _vae_guess(loss: VaeLoss, h: Tensor, mask: Tensor, target: Tensor) -> Tensor
 
 
 def _gear_terms(loss: GearLoss, *tensors: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-    terms = loss(Ego(*tensors[:4]), Ego(*tensors[4:8]), tensors[8])
+    terms = loss(Ego(*tensors[:4]), tensors[4], Ego(*tensors[5:9]), tensors[9])
     return terms.total, terms.parts
 
 

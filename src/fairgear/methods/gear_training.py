@@ -43,7 +43,7 @@ class GearTask(Task):
         self.config = config
         self.regime = regime
         self.egos = data.egos
-        self.y = data.y
+        self.y, self.around = data.y, data.around
         self.train_rows = data.train_rows
         self.val_rows = judges(data.val_rows, data.y, JUDGES)
         self.loss = GearLoss(network, generator, config, regime)
@@ -120,7 +120,9 @@ class GearTask(Task):
         precision = self.config.precision
         with computing(precision):
             with forward_in(precision, self.y.device):
-                terms: objectives.Terms = self.loss(others, ego, self.y[labelled])
+                terms: objectives.Terms = self.loss(
+                    others, self.around[anyone], ego, self.y[labelled]
+                )
             return objectives.backward(terms)
 
     def can_be_recorded(self) -> bool:
