@@ -68,7 +68,7 @@ def reproduce(
         The CSV file with a row for each finished run; those of another machine count as done.
         [default: rows.csv in --out]
     keep_models
-        Keep each run's model, predictions and page too.
+        Keep the model, the predictions and the page of each run that is made now, too.
     json
         Print the verdicts as one JSON object and nothing else on stdout.
     """

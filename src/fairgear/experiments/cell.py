@@ -39,4 +39,5 @@ class Cell:
             "seconds": round(sum(stage["seconds"] for stage in about["stages"]), 1),
             "version": about["version"],
             "commit": about.get("commit", ""),
+            "device": about.get("device", ""),
         }

@@ -36,7 +36,7 @@ def execute(
     """
     method = METHODS[config.method]
     model: Method = method(seed=config.seed, device=config.device, **config.method_settings())
-    model.torch_device()
+    device = model.torch_device().type
     stages = Stages()
     with stages.stage("loading the graph"):
         data = load_data(config)
@@ -56,7 +56,10 @@ def execute(
         "metrics": measured["metrics"],
         "intervals": measured["intervals"],
         "config": config.to_dict(),
-        "provenance": provenance(config.seed, graph.fingerprint(), stages),
+        "provenance": {
+            **provenance(config.seed, graph.fingerprint(), stages),
+            "device": device,
+        },
         "details": details,
     }
     write_predictions(folder.predictions, model, graph, evaluation)

@@ -168,6 +168,23 @@ def test_the_time_that_is_left_by_hand(tmp_path: Path) -> None:
     assert pace.left(left[:1], 100) == "about 15 s left"
 
 
+def test_a_slower_machine_is_noticed(tmp_path: Path) -> None:
+    cells = toy_study((0, 1, 2)).cells()
+    plain = [cell for cell in cells if cell.entry.label == "logistic"]
+    unaware = [cell for cell in cells if cell.entry.label != "logistic"]
+    records = Records(tmp_path / "rows.csv")
+    records.add(plain[0], results({}, seconds=10))
+    records.add(unaware[0], results({}, seconds=60))
+    pace = Pace(records, cells)
+    assert pace.seconds(unaware[1]) == 60
+    # Another machine made those rows: this one takes three times as long.
+    pace.add(plain[1], 30)
+    assert (pace.seconds(plain[2]), pace.seconds(unaware[1])) == (30, 180)
+    # What it has done itself it need not guess.
+    pace.add(unaware[1], 100)
+    assert pace.seconds(unaware[2]) == 100
+
+
 def test_another_dataset_is_guessed_from_all(tmp_path: Path) -> None:
     plan = Study.of(["table2"], (0,), datasets=["synthetic", "bail", "credit"])
     records = Records(tmp_path / "rows.csv")

@@ -270,6 +270,11 @@ def test_a_run_is_made_once_and_its_model_stays_only_where_it_is_wanted(
     assert {entry.name for entry in run.path.iterdir()} == names
     assert make_run(cell, tmp_path, worlds, keep=False) == kept
     assert {entry.name for entry in run.path.iterdir()} == {"config.yaml", "metrics.json"}
+    monkeypatch.undo()
+    # Asked to keep what it had thrown away, it is made again, to the same figures.
+    again = make_run(cell, tmp_path, worlds, keep=True)
+    assert again["metrics"] == kept["metrics"]
+    assert {entry.name for entry in run.path.iterdir()} == names
 
 
 def test_a_run_with_other_settings_or_of_another_revision_is_not_taken(

@@ -30,6 +30,9 @@ def make_run(cell: Cell, folder: Path, worlds: LastWorlds, *, keep: bool) -> dic
     """
     run = folder_of(cell, folder)
     results = run.measured()
+    if keep and not run.model.exists():
+        # An earlier run kept its results alone.
+        results = None
     if results is None and run.config.exists() and not run.is_of(cell.config):
         # Begun on another device, say: nothing in it is worth keeping.
         shutil.rmtree(run.path, ignore_errors=True)

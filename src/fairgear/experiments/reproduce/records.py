@@ -20,7 +20,7 @@ KEY = ("dataset", "method", "split", "seed", "revision")
 # Seven digits are more than any figure deserves, and keep the file small.
 DIGITS = 7
 # A commit of digits alone is no number, and a seed is a whole one.
-KINDS = dict.fromkeys(("dataset", "method", "split", "version", "commit"), "str")
+KINDS = dict.fromkeys(("dataset", "method", "split", "version", "commit", "device"), "str")
 KINDS |= dict.fromkeys(("seed", "revision"), "int64")
 KINDS |= dict.fromkeys((*METRICS, "seconds"), "float64")
 
@@ -97,4 +97,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
         )
     texts = [name for name, kind in KINDS.items() if kind == "str" and name in rows.columns]
     rows[texts] = rows[texts].fillna("")
+    if "device" not in rows.columns:
+        # Of a time when rows did not say.
+        rows["device"] = ""
     return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]

@@ -115,7 +115,7 @@ class Study:
         jobs: int,
         keep: bool,
     ) -> None:
-        plan = _Board(self, records)
+        plan, pace = _Board(self, records), Pace(records, cells)
         failed: list[Outcome] = []
         with board(plan.parts()) as shown:
             for outcome in outcomes(missing, folder, jobs=jobs, keep=keep):
@@ -125,7 +125,8 @@ class Study:
                     continue
                 records.add(outcome.cell, outcome.results)
                 left = [cell for cell in missing if cell not in records]
-                time_left = Pace(records, cells).left(left, jobs)
+                pace.add(outcome.cell, outcome.cell.row(outcome.results)["seconds"])
+                time_left = pace.left(left, jobs)
                 done = len(missing) - len(left)
                 log(f"{outcome.cell.name}: {done} of {len(missing)}, {time_left}")
                 for name, (finished, _) in plan.parts().items():

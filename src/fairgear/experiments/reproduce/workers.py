@@ -60,6 +60,7 @@ class Worker:
             results, problem = self.pipe.recv()
         except (EOFError, ConnectionError):
             self.process.join()
+            self.pipe.close()
             return Outcome(cell, None, f"its process ended ({_ending(self.process.exitcode)})")
         return Outcome(cell, results, problem)
 
