@@ -1,7 +1,7 @@
-"""The default preset and its nearest neighbours, judged by validation people.
+"""What the search found and its nearest neighbours, judged by validation people.
 
     .venv/bin/python benchmarks/preset_finalists.py --jobs 2    # all rows
-    .venv/bin/python benchmarks/preset_finalists.py --jobs 0    # the table from the rows so far
+    .venv/bin/python benchmarks/preset_finalists.py --jobs 0    # docs/gear.md from the rows so far
 
 What `preset_search.py` found became the way that lets the network loose. Here one setting of it
 is changed at a time, on the same scenes and by the same measure. The way that holds the network
@@ -13,13 +13,19 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from plan import RESULTS, carry_out, table
+import pandas as pd
+from plan import RESULTS, carry_out
 from preset_search import SCENES, judged
 
+from fairgear.files import write_text
+from fairgear.report.blocks import with_blocks
+
 ROWS = RESULTS / "preset_finalists.csv"
-COLUMNS = {"auroc": "validation AUROC", "flips": "validation flips", "score": "difference"}
+PAGE = RESULTS.parent / "gear.md"
+# Of the search, before the weight of logits was raised.
+FOUND: dict[str, Any] = {"logit_weight": 1.0}
 CHANGES: dict[str, dict[str, Any]] = {
-    "default": {},
+    "as found": {},
     "λ 0.2": {"fairness_weight": 0.2},
     "λ 2": {"fairness_weight": 2.0},
     "1,000 steps": {"steps": 1000},
@@ -44,15 +50,30 @@ PLAN: list[tuple[str, Any, int]] = [
 
 def measure(name: str, dataset: Any, seed: int) -> dict[str, Any]:
     """One row: what validation says of one model."""
-    found = judged(dataset, seed, CHANGES[name])
+    found = judged(dataset, seed, FOUND | CHANGES[name])
     found["score"] = found["auroc"] - found["flips"]
     values = {key: round(value, 6) for key, value in found.items()}
     return {"method": name, "graph": dataset, "seed": seed, **values}
+
+
+def shown(rows: pd.DataFrame) -> str:
+    """Means over the seeds of each dataset, and the difference over all scenes."""
+    datasets = list(dict.fromkeys(dataset for dataset, _ in SCENES))
+    heads = [f"{dataset}, {what}" for dataset in datasets for what in ("AUROC", "flips")]
+    lines = [f"| changed | {' | '.join(heads)} | AUROC − flips, mean |"]
+    lines.append("|---" + "|---:" * (len(heads) + 1) + "|")
+    for name, part in rows.groupby("method", sort=False):
+        means = part.groupby("graph")[["auroc", "flips"]].mean()
+        cells = [f"{means.loc[one, what]:.4f}" for one in datasets for what in means.columns]
+        lines.append(f"| {name} | {' | '.join(cells)} | {part['score'].mean():.4f} |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=2, help="models trained at a time; 0 for none")
     rows = carry_out(ROWS, PLAN, measure, jobs=parser.parse_args().jobs)
-    print(table(rows, ("graph", "method"), COLUMNS))
-    print(table(rows, ("method",), {"score": "difference, all three"}))
+    text = "Made by `.venv/bin/python benchmarks/preset_finalists.py`, rows with their commits in\n"
+    text += "[results/preset_finalists.csv](results/preset_finalists.csv); two seeds a dataset:\n\n"
+    page = with_blocks(PAGE.read_text(encoding="utf-8"), {"finalists": text + shown(rows)})
+    write_text(PAGE, page)

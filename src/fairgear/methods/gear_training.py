@@ -95,6 +95,9 @@ class GearTask(Task):
             **self.average_loss.fairness(views),
         }
         figures = {name: float(value) for name, value in parts.items()}
+        if self.config.dependence_weight > 0:
+            held = self.average_loss.dependence(views.logits, self.around[self.val_rows])
+            figures["dependence"] = float(held)
         figures |= {"auroc": auroc, "flips": flip_rate(views, self._cut(y, views.logits))}
         return Validation(self._score(figures, views.logits), figures)
 
@@ -147,7 +150,7 @@ class GearTask(Task):
         if bool((logits > 0).all()) or bool((logits <= 0).all()):
             return figures["auroc"] - 1e6
         if self.config.selection == "tradeoff":
-            return figures["auroc"] - figures["flips"]
+            return figures["auroc"] - figures["flips"] - figures.get("dependence", 0.0)
         fairness = self.config.fairness_weight * figures.get("fairness", 0.0)
         return -(figures["prediction"] + fairness)
 

@@ -23,6 +23,7 @@ from fairgear.experiments.reproduce.verdicts import (
     LEAST_SEEDS,
     OPEN,
     Verdict,
+    agreement_table,
     count_table,
     frame,
 )
@@ -220,6 +221,23 @@ def test_equal_values_have_no_spread() -> None:
     assert verdict(best("a"), ours=[0.75] * 3, a=same).verdict == HOLDS
     assert verdict(best("a"), ours=[0.25] * 3, a=same).verdict == FAILS
     assert interval(np.full(4, 0.5)) == (0.5, 0.5, 0.5)
+
+
+def test_verdicts_of_other_seeds_are_set_beside_the_first() -> None:
+    answers = {"a": (HOLDS, HOLDS), "b": (HOLDS, OPEN), "d": (FAILS, HOLDS), "e": (OPEN, OPEN)}
+
+    def told(place: int) -> list[Verdict]:
+        return [
+            Verdict("c", dataset, "s", "auroc", pair[place], f"because {place}")
+            for dataset, pair in answers.items()
+        ]
+
+    alone = [Verdict("c", "nowhere else", "s", "auroc", HOLDS, "")]
+    text = agreement_table(told(0) + alone, told(1))
+    assert "| c | s | 2 | 1 | 1 |" in text
+    assert "| all | | 2 | 1 | 1 |" in text
+    (line,) = [line for line in text.splitlines() if line.startswith("- ")]
+    assert line.startswith("- d, s, AUROC, “c”: does not (because 0); holds (because 1)")
 
 
 def test_what_the_papers_own_means_say() -> None:

@@ -77,3 +77,38 @@ def verdict_table(found: Sequence[Verdict]) -> str:
             f"{one.verdict} | {one.because} | {paper} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def agreement_table(first: Sequence[Verdict], second: Sequence[Verdict]) -> str:
+    """How the verdicts of other seeds compare: counts by claim, then each that is the opposite."""
+    same, half, opposite = "the same", "told by one alone", "the opposite"
+    others = {_question(one): one for one in second}
+    told: dict[tuple[str, str], dict[str, int]] = {}
+    against: list[str] = []
+    for one in first:
+        other = others.get(_question(one))
+        if other is None:
+            continue
+        kind = same if one.verdict == other.verdict else opposite
+        if kind == opposite and OPEN in (one.verdict, other.verdict):
+            kind = half
+        row = told.setdefault((one.claim, one.subject), dict.fromkeys((same, half, opposite), 0))
+        row[kind] += 1
+        if kind == opposite:
+            against.append(
+                f"- {one.dataset}, {one.subject}, {METRICS[one.metric].label}, “{one.claim}”: "
+                f"{one.verdict} ({one.because}); {other.verdict} ({other.because})."
+            )
+    lines = [f"| claim | of | {same} | {half} | {opposite} |", "|---|---|---:|---:|---:|"]
+    lines += [
+        f"| {claim} | {subject} | " + " | ".join(str(number) for number in row.values()) + " |"
+        for (claim, subject), row in told.items()
+    ]
+    sums = [sum(row[kind] for row in told.values()) for kind in (same, half, opposite)]
+    lines.append(f"| all | | {sums[0]} | {sums[1]} | {sums[2]} |")
+    return "\n".join([*lines, *(["", *against] if against else [])]) + "\n"
+
+
+def _question(one: Verdict) -> tuple[str, str, str, str]:
+    """What is asked, whatever the answer."""
+    return one.claim, one.dataset, one.subject, one.metric
