@@ -191,8 +191,6 @@ class GearConfig(Config):
     `auto`. [logit or boundary]"""
     dependence_weight: float = 0.0
     """Weight of the R² between predictions and the mean sensitive value around a person."""
-    dependence_limit: float = 0.0
-    """How high that R² may be at no cost."""
     projection_heads: bool = False
     """Compare embeddings behind a projector and a predictor, as the released code does."""
     min_dose: float = 0.0
@@ -284,7 +282,6 @@ class GearConfig(Config):
             "weight_decay": (0, math.inf),
             "consistency": ("auto", "logit", "boundary"),
             "dependence_weight": (0, math.inf),
-            "dependence_limit": (0, 1),
             "min_dose": (0, 1),
             "edge_noise": (0, 1),
             "erase": (0, 1),

@@ -62,7 +62,7 @@ class GearLoss(nn.Module):
         parts = {"prediction": F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))}
         parts |= self.fairness(views)
         if self.config.dependence_weight > 0:
-            parts["dependence"] = self.dependence(views.logits, around)
+            parts["dependence"] = objectives.dependence(views.logits, around)
         auxiliary = self.network.encoder.auxiliary_loss(
             self.network.inputs(labelled), labelled.adjacency, labelled.mask
         )
@@ -76,11 +76,6 @@ class GearLoss(nn.Module):
                 "dependence": self.config.dependence_weight,
             },
         )
-
-    def dependence(self, logits: Tensor, around: Tensor) -> Tensor:
-        """R² between predictions and what is around people, as far as it is above the limit."""
-        found = objectives.dependence(logits, around)
-        return (found - self.config.dependence_limit).clamp(min=0)
 
     def fairness(self, views: Views) -> dict[str, Tensor]:
         """L_f and the inconsistency of the logits, over the perturbations that take part."""

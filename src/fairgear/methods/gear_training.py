@@ -96,8 +96,8 @@ class GearTask(Task):
         }
         figures = {name: float(value) for name, value in parts.items()}
         if self.config.dependence_weight > 0:
-            held = self.average_loss.dependence(views.logits, self.around[self.val_rows])
-            figures["dependence"] = float(held)
+            near = self.around[self.val_rows]
+            figures["dependence"] = float(objectives.dependence(views.logits, near))
         figures |= {"auroc": auroc, "flips": flip_rate(views, self._cut(y, views.logits))}
         return Validation(self._score(figures, views.logits), figures)
 
