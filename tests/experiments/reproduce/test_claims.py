@@ -234,8 +234,8 @@ def test_verdicts_of_other_seeds_are_set_beside_the_first() -> None:
 
     alone = [Verdict("c", "nowhere else", "s", "auroc", HOLDS, "")]
     text = agreement_table(told(0) + alone, told(1))
-    assert "| c | s | 2 | 1 | 1 |" in text
-    assert "| all | | 2 | 1 | 1 |" in text
+    assert "| c | s | 1 | 1 | 1 | 1 |" in text
+    assert "| all | | 1 | 1 | 1 | 1 |" in text
     (line,) = [line for line in text.splitlines() if line.startswith("- ")]
     assert line.startswith("- d, s, AUROC, “c”: does not (because 0); holds (because 1)")
 

@@ -288,6 +288,16 @@ class TestTradeoff:
         assert METRICS["delta_cf"].label in strict.get_xlabel()
         assert METRICS["delta_cf_released"].label in released.get_xlabel()
 
+    def test_another_measure_may_take_the_place_of_the_flips(self) -> None:
+        table = tradeoff_table()
+        own = table[table["metric"] == "delta_cf"]
+        more = own.assign(metric="r2", mean=2 * own["mean"])
+        figure = tradeoff_figure(pd.concat([table, more]), dataset="bail", against=("r2",))
+        (axes,) = figure.axes
+        assert ends(points(axes)["dial 0"]) == [(0.1, 0.90)]
+        assert METRICS["r2"].label in axes.get_xlabel()
+        assert METRICS["r2"].label in figure.get_suptitle()
+
     def test_a_family_is_joined_in_its_order(self) -> None:
         for axes, metric in zip(
             tradeoff_figure(tradeoff_table(), dataset="bail").axes,

@@ -124,13 +124,16 @@ def sweep_figure(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def tradeoff_figure(summary: pd.DataFrame, *, dataset: str) -> Figure:
+def tradeoff_figure(
+    summary: pd.DataFrame, *, dataset: str, against: Sequence[str] = COUNTERFACTUAL
+) -> Figure:
     """AUROC against δCF, strict and released: who pays how much for treating people alike.
 
     Args:
         summary: as for `encoder_figure`, and `family` (its lines are joined; empty: on its own),
             `order` (in which) and `floor` (a method without a graph: hollow).
         dataset: whose rows are drawn.
+        against: other measures in place of δCF, a panel each.
     """
     rows = _measured(summary, dataset)
     named = rows["family"].notna() & rows["family"].ne("")
@@ -144,7 +147,7 @@ def tradeoff_figure(summary: pd.DataFrame, *, dataset: str) -> Figure:
     keyed: set[str] = set()
     # What finds no room beside its point goes to the legend, which changes the room there is.
     while True:
-        figure, left_out = _tradeoff(rows, dataset, keyed)
+        figure, left_out = _tradeoff(rows, dataset, against, keyed)
         if not left_out:
             return figure
         keyed |= left_out
@@ -260,17 +263,21 @@ def _value_axis(axes: Axes, values: pd.Series[float]) -> None:
     axes.set_xticks([], minor=True)
 
 
-def _tradeoff(rows: pd.DataFrame, dataset: str, keyed: set[str]) -> tuple[Figure, set[str]]:
+def _tradeoff(
+    rows: pd.DataFrame, dataset: str, against: Sequence[str], keyed: set[str]
+) -> tuple[Figure, set[str]]:
     """The figure with `keyed` in a legend, and which of the other lines found no room."""
     families = dict(zip(rows["line"], rows["family"], strict=True))
     looks = markers(families)
     left_out: set[str] = set()
     with style():
-        figure = Figure(figsize=(11 + (2 if keyed else 0), 5.2), layout="constrained")
-        figure.suptitle(f"AUROC against δCF on {dataset}")
-        panels = figure.subplots(1, 2, sharex=True, sharey=True)
+        wide = 5.5 * max(len(against), 1.5) + (2 if keyed else 0)
+        figure = Figure(figsize=(wide, 5.2), layout="constrained")
+        what = "δCF" if set(against) <= {*COUNTERFACTUAL} else METRICS[against[0]].label
+        figure.suptitle(f"AUROC against {what} on {dataset}")
+        panels = figure.subplots(1, len(against), sharex=True, sharey=True, squeeze=False)[0]
         drawn = []
-        for axes, metric in zip(panels, COUNTERFACTUAL, strict=True):
+        for axes, metric in zip(panels, against, strict=True):
             points = _points(rows, metric)
             drawn.append((axes, points, _scatter(axes, points, looks)))
             if not points:

@@ -135,6 +135,8 @@ def _figures(recipe: Recipe, rows: pd.DataFrame, folder: Path) -> None:
         for dataset in dict.fromkeys(table["dataset"]):
             figure = figures.tradeoff_figure(table, dataset=dataset)
             figures.save(figure, folder / f"tradeoff-{dataset}")
+            figure = figures.tradeoff_figure(table, dataset=dataset, against=("r2",))
+            figures.save(figure, folder / f"tradeoff-r2-{dataset}")
 
 
 def _statistics(recipe: Recipe, study: Study, folder: Path) -> dict[str, str]:

@@ -81,7 +81,9 @@ def verdict_table(found: Sequence[Verdict]) -> str:
 
 def agreement_table(first: Sequence[Verdict], second: Sequence[Verdict]) -> str:
     """How the verdicts of other seeds compare: counts by claim, then each that is the opposite."""
-    same, half, opposite = "the same", "told by one alone", "the opposite"
+    same, neither = "the same", "told by neither"
+    half, opposite = "told by one alone", "the opposite"
+    kinds = (same, neither, half, opposite)
     others = {_question(one): one for one in second}
     told: dict[tuple[str, str], dict[str, int]] = {}
     against: list[str] = []
@@ -90,22 +92,22 @@ def agreement_table(first: Sequence[Verdict], second: Sequence[Verdict]) -> str:
         if other is None:
             continue
         kind = same if one.verdict == other.verdict else opposite
-        if kind == opposite and OPEN in (one.verdict, other.verdict):
-            kind = half
-        row = told.setdefault((one.claim, one.subject), dict.fromkeys((same, half, opposite), 0))
+        if OPEN in (one.verdict, other.verdict):
+            kind = neither if kind == same else half
+        row = told.setdefault((one.claim, one.subject), dict.fromkeys(kinds, 0))
         row[kind] += 1
         if kind == opposite:
             against.append(
                 f"- {one.dataset}, {one.subject}, {METRICS[one.metric].label}, “{one.claim}”: "
                 f"{one.verdict} ({one.because}); {other.verdict} ({other.because})."
             )
-    lines = [f"| claim | of | {same} | {half} | {opposite} |", "|---|---|---:|---:|---:|"]
+    lines = [f"| claim | of | {' | '.join(kinds)} |", "|---|---" + "|---:" * len(kinds) + "|"]
     lines += [
         f"| {claim} | {subject} | " + " | ".join(str(number) for number in row.values()) + " |"
         for (claim, subject), row in told.items()
     ]
-    sums = [sum(row[kind] for row in told.values()) for kind in (same, half, opposite)]
-    lines.append(f"| all | | {sums[0]} | {sums[1]} | {sums[2]} |")
+    sums = [str(sum(row[kind] for row in told.values())) for kind in kinds]
+    lines.append(f"| all | | {' | '.join(sums)} |")
     return "\n".join([*lines, *(["", *against] if against else [])]) + "\n"
 
 
