@@ -17,6 +17,7 @@ from fairgear.methods import Gear
 from fairgear.methods.gear_data import GearData
 from fairgear.methods.gear_stacks import GearStack, VaeStack
 from fairgear.nn.graph_vae import Latent
+from fairgear.training import Validation
 from tests.methods.tiny import GENERATOR, tiny
 
 SETTINGS: dict[str, Any] = {
@@ -116,6 +117,25 @@ def test_seeds_together_are_models_like_any_other(variant: str, graph: Sensitive
     again = Gear.fit_seeds(graphs, [4, 5], device="cpu", variant=variant, **SETTINGS)
     for one, other in zip(scores, again, strict=True):
         assert np.array_equal(one, other.predict_proba(graph)[:, 1])
+
+
+def test_seeds_together_give_up_as_each_would_alone(
+    graph: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = {0: [0.5, 0.4, 0.3, 0.9], 1: [0.1, 0.2, 0.1, 0.1]}
+    asked = iter(range(100))
+
+    def validate(self: GearStack) -> list[Validation]:
+        number = next(asked) % 4  # again for the other way
+        return [Validation(scores[place][number], {}) for place in range(len(self.tasks))]
+
+    monkeypatch.setattr(GearStack, "validate", validate)
+    settings: dict[str, Any] = {**SETTINGS, "layers": 1, "steps": 40, "variant": "np"}
+    models = Gear.fit_seeds(graph, [0, 1], patience=20, **settings)
+    first = [model.history_["network"] for model in models]
+    # Steps 10, 20, …: the first has not been better since 10, the second since 20.
+    assert [history.best_step for history in first] == [10, 20]
+    assert [history.validation[-1]["step"] for history in first] == [30, 40]
 
 
 def test_seeds_together_learn_as_well_as_alone() -> None:

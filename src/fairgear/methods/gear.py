@@ -125,6 +125,7 @@ class Gear(NetworkMethod):
                 seed=self.seed,
                 description=_ENCODER,
                 validate_every=self._fitted_config.validate_every,
+                patience=self._fitted_config.patience,
                 checkpoint=files.checkpoint(f"network{number}"),
             )
             self._keep_trial(task, history, shift)
@@ -180,6 +181,7 @@ class Gear(NetworkMethod):
                 seed=first,
                 description=_ENCODER,
                 validate_every=config.validate_every,
+                patience=config.patience,
             )
             for model, task, history, shift in zip(models, tasks, histories, shifts, strict=True):
                 model._keep_trial(task, history, shift)

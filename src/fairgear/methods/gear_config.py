@@ -228,6 +228,8 @@ class GearConfig(Config):
     """Of products of matrices in training: float32, or on cards that can tf32; or bf16."""
     validate_every: int = 20
     """Steps between two looks at the validation data."""
+    patience: int = 0
+    """Steps without a better state after which training ends before its time; 0 for never."""
     averaging: float = 0.99
     """Decay of the running average of the weights that is validated and kept; 0 for none."""
     selection: str = "tradeoff"
@@ -293,6 +295,7 @@ class GearConfig(Config):
             "micro_batches": (1, 10**4),
             "precision": PRECISIONS,
             "validate_every": (1, 10**7),
+            "patience": (0, 10**7),
             "averaging": (0, 0.9999),
             "selection": ("tradeoff", "loss"),
             "direction": ("auto", "generator", "means"),

@@ -62,9 +62,12 @@ def train(
     seed: int,
     description: str,
     validate_every: int = 0,
+    patience: int = 0,
     checkpoint: Checkpoint | None = None,
 ) -> History:
     """Run `steps` steps and leave the best validated state, else the last, in the modules.
+
+    With a `patience`, fewer: it ends after so many steps in which no state was better.
 
     Every step draws its randomness from (seed, step), so a run that was stopped and resumed ends
     with the same weights as one that was not. The checkpoint stays until the caller removes it.
@@ -73,7 +76,7 @@ def train(
     log_every = max(1, steps // 200)
     sums: dict[str, Tensor] = {}
     with bar(description, total=steps, done=run.next_step) as progress:
-        while run.next_step < steps:
+        while run.next_step < steps and not run.given_up(patience):
             number = run.next_step
             with seeded(seed, description, number):
                 terms = task.step(number)
@@ -133,6 +136,12 @@ class Run:
             return True
         # A first score that is no number gives way to any that is one.
         return not outcome.score <= self.history.best_score and outcome.score == outcome.score
+
+    def given_up(self, patience: int) -> bool:
+        """Whether the best state is older than that many steps when judged last; 0 for never."""
+        if not patience or self.history.best_step < 0:
+            return False
+        return self.history.validation[-1]["step"] - self.history.best_step >= patience
 
     def keep(self, outcome: Validation) -> None:
         """Write the outcome down, and keep the weights if they are the best so far."""

@@ -96,9 +96,19 @@ class Stack(ABC):
 
 
 def train_together(
-    stack: Stack, *, steps: int, seed: int, description: str, validate_every: int = 0
+    stack: Stack,
+    *,
+    steps: int,
+    seed: int,
+    description: str,
+    validate_every: int = 0,
+    patience: int = 0,
 ) -> list[History]:
-    """Run `steps` steps and leave each task's best validated state, else the last, in it."""
+    """Run `steps` steps and leave each task's best validated state, else the last, in it.
+
+    With a `patience`, each is judged until that many steps brought nothing better, and all end
+    with the last of them.
+    """
     runs = [Run(task, None) for task in stack.tasks]
     log_every = max(1, steps // 200)
     sums: dict[str, Tensor] = {}
@@ -117,19 +127,23 @@ def train_together(
                 sums = {}
             if validate_every and (number % validate_every == 0 or number == steps):
                 with seeded(seed, description, "validation"):
-                    _judge(stack, runs, number)
+                    _judge(stack, [run.given_up(patience) for run in runs], runs, number)
             progress.advance()
+            if all(run.given_up(patience) for run in runs):
+                break
     stack.write_back()
     for run in runs:
         run.restore_best()
     return [run.history for run in runs]
 
 
-def _judge(stack: Stack, runs: Sequence[Run], number: int) -> None:
+def _judge(stack: Stack, over: Sequence[bool], runs: Sequence[Run], number: int) -> None:
     with torch.no_grad():
         outcomes = stack.validate()
     written = False
-    for run, outcome in zip(runs, outcomes, strict=True):
+    for run, ended, outcome in zip(runs, over, outcomes, strict=True):
+        if ended:
+            continue
         run.next_step = number
         if outcome is None:
             continue
