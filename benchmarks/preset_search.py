@@ -1,19 +1,22 @@
 """A search for the default preset: validation AUROC against validation flips, three datasets.
 
     .venv/bin/pip install -e '.[tune]'
-    .venv/bin/python benchmarks/preset_search.py --trials 40 --jobs 2
-    .venv/bin/python benchmarks/preset_search.py --trials 0     # the best of the rows so far
+    .venv/bin/python benchmarks/preset_search.py --trials 40 --jobs 2 --rows search.csv
+    .venv/bin/python benchmarks/preset_search.py --trials 0     # the best of the rows that are kept
 
 Optuna's multi-objective study: each trial is one choice of settings on every scene, a dataset with
 a seed of the split `released`. AUROC is that of the validation people at the step that was kept;
 flips are counted between their factual egos and those that the *learned* generator makes, with
 noisy edges. Neither test people nor the causal model that evaluation uses play any part. Rows are
-added to docs/results/preset_search.csv as trials end, and a second call goes on from them.
+added to a CSV file as trials end, and a second call goes on from them. Those that are kept,
+docs/results/preset_search.csv, are of the commit that they name, whose preset `PRESET` is: what a
+setting that is left open means has changed since, so that a new search begins a new file.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import chain
 from multiprocessing import get_context
@@ -134,9 +137,20 @@ def read(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def ways() -> str:
+    """Tells apart what settings that are left open mean, by what they are settled to."""
+    from fairgear.methods.gear_config import FEW_LABELS, GearConfig
+
+    config = GearConfig()
+    settled = [config.regimes(labels) for labels in (FEW_LABELS, FEW_LABELS + 1)]
+    return hashlib.sha256(repr(settled).encode()).hexdigest()[:12]
+
+
 def search(path: Path, trials: int, jobs: int, device: str) -> None:
     """Add trials to the rows, as many at a time as it takes to keep the processes busy."""
     rows = read(path)
+    if trials and any(row.get("ways") != ways() for row in rows):
+        raise SystemExit(f"{path} has rows of another preset: name a new file with --rows")
     study = study_of(rows)
     left, running = trials, dict[optuna.Trial, list[Future[dict[str, float]]]]()
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
@@ -150,7 +164,7 @@ def search(path: Path, trials: int, jobs: int, device: str) -> None:
             pending = [one for one in chain(*running.values()) if not one.done()]
             wait(pending, return_when=FIRST_COMPLETED)
             for trial in [t for t, parts in running.items() if all(one.done() for one in parts)]:
-                row: dict[str, Any] = {**trial.params, "commit": source_commit()}
+                row: dict[str, Any] = {**trial.params, "ways": ways(), "commit": source_commit()}
                 for part in running.pop(trial):
                     row |= part.result()
                 study.tell(trial, totals(row))

@@ -44,6 +44,12 @@ PAPER = {
 PAPER_GENERATOR = {"discriminator_weight": 10.0, "ranges": 4, "covariance_weight": 0.0}
 
 
+def test_a_way_that_was_saved_before_there_were_ranks_has_none() -> None:
+    values = asdict(Regime.held_back())
+    del values["ranks"], values["consistency"]
+    assert Regime.from_dict(values) == Regime.held_back()
+
+
 def test_the_paper_preset_is_the_papers() -> None:
     config = GearConfig.paper()
     assert {name: getattr(config, name) for name in PAPER} == PAPER

@@ -11,8 +11,10 @@ from torch import Tensor, nn
 import fairgear as fg
 from fairgear import SensitiveGraph
 from fairgear.errors import GraphError, NotFittedError, ParameterError
+from fairgear.graph import closed_neighborhood_mean
 from fairgear.methods import METHODS, Gear, GearConfig, GeneratorConfig
 from fairgear.methods.gear_config import ENCODER_NAMES, VARIANTS
+from fairgear.methods.gear_loss import Views
 from fairgear.methods.gear_training import GearTask
 from fairgear.methods.generators import self_perturbed
 from fairgear.training import History, Task, Validation, train
@@ -280,6 +282,43 @@ def test_a_constant_predictor_is_never_chosen_though_it_is_perfectly_fair(
     assert bad.figures["prediction"] > still.figures["prediction"]
     assert bad.score > lopsided.score
     assert bad.score > still.score
+
+
+def test_flips_in_training_are_those_at_the_threshold_that_would_be_used(
+    dense: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {}
+    for threshold in ("validation", "half"):
+        task = caught_task(monkeypatch, dense, threshold=threshold)
+        assert isinstance(task, GearTask)
+        y = task.y[task.val_rows].double()
+        # Tells everybody's label, far above a probability of one half; what moves lies between.
+        logits = 10 + 4 * (y - 0.5)
+        moved = torch.where(y == 1, logits - 3.9, logits)
+        z = torch.ones(len(y), 2)
+        found[threshold] = task.judged(Views(z, logits, (z, moved), None))
+    share = float(y.mean())
+    assert found["validation"].figures["flips"] == pytest.approx(share)
+    assert found["validation"].score == pytest.approx(1 - share)
+    # At one half all have one label, which never flips and is never chosen.
+    assert found["half"].figures["flips"] == 0
+    assert found["half"].score < -1e5
+
+
+def test_dependence_that_has_a_weight_counts_against_a_state(
+    dense: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for weight in (0.0, 2.0):
+        task = caught_task(monkeypatch, dense, dependence_weight=weight)
+        assert isinstance(task, GearTask)
+        y = task.y[task.val_rows].double()
+        near = closed_neighborhood_mean(dense.sens, dense.edge_index)[dense.node_id.argsort()]
+        logits = y - 0.5 + near[task.val_rows]
+        outcome = task.judged(Views(y, logits, None, None))
+        both = torch.stack([logits.sigmoid(), near[task.val_rows]])
+        expected = float(torch.corrcoef(both)[0, 1] ** 2) if weight else 0.0
+        assert weight == 0 or expected > 0.01
+        assert outcome.score == pytest.approx(outcome.figures["auroc"] - expected, abs=1e-4)
 
 
 def test_the_paper_preset_and_its_changes() -> None:

@@ -23,7 +23,7 @@ def test_around_is_that_of_the_graph_in_the_order_of_ids(graph: SensitiveGraph) 
     for row, node in enumerate(moved.node_id.argsort().tolist()):
         everyone = [node, *links[node]]
         mean = sum(int(moved.sens[other]) for other in everyone) / len(everyone)
-        assert abs(float(data.around[row]) - mean) < 1e-6
+        assert abs(float(data.sens_around[row]) - mean) < 1e-6
 
 
 def test_a_weight_on_dependence_lowers_it_in_training(dense: SensitiveGraph) -> None:

@@ -46,7 +46,16 @@ def test_both_ways_are_tried_and_the_better_on_validation_people_is_kept(
 
 
 @pytest.mark.parametrize(
-    "changes", [{"layers": "two"}, {"layers": 0}, {"dropout": 3}, {"steps": None}, {"other": 1}]
+    "changes",
+    [
+        {"layers": "two"},
+        {"layers": 0},
+        {"dropout": 3},
+        {"steps": None},
+        {"ranks": "auto"},
+        {"consistency": "auto"},
+        {"other": 1},
+    ],
 )
 def test_a_damaged_regime_is_refused(changes: dict[str, Any], fitted: Gear, tmp_path: Path) -> None:
     fitted.save(tmp_path)

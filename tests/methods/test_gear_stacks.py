@@ -39,10 +39,17 @@ def same_weights(one: torch.nn.Module, other: torch.nn.Module) -> None:
         torch.testing.assert_close(value, other.state_dict()[name], atol=1e-4, rtol=1e-3)
 
 
-@pytest.mark.parametrize("averaging", [0.0, 0.9])
-def test_a_step_of_all_is_a_step_of_each(graph: SensitiveGraph, averaging: float) -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"averaging": 0.0},
+        {"averaging": 0.9},
+        {"averaging": 0.9, "dependence_weight": 1.5, "ranks": "beside"},
+    ],
+)
+def test_a_step_of_all_is_a_step_of_each(graph: SensitiveGraph, more: dict[str, Any]) -> None:
     # Nothing random is left in a step but who takes part.
-    settings = {"variant": "np", "dropout": 0.0, "averaging": averaging}
+    settings = {"variant": "np", "dropout": 0.0, **more}
 
     def tasks() -> list[Any]:
         made = []
@@ -60,6 +67,7 @@ def test_a_step_of_all_is_a_step_of_each(graph: SensitiveGraph, averaging: float
         terms = stack._plain_update(labelled, anyone)
         for place, parts in enumerate(expected):
             assert set(parts) == set(terms)
+            assert ("dependence" in parts) == ("dependence_weight" in more)
             for name, value in parts.items():
                 torch.testing.assert_close(terms[name][place], value, atol=1e-5, rtol=1e-5)
     stack.write_back()

@@ -11,6 +11,8 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from fairgear import Gear, SensitiveGraph
+from fairgear.methods.ego_source import EgoSource
+from fairgear.methods.generators import Ego
 from fairgear.methods.rank_scores import RankScores
 
 
@@ -60,6 +62,22 @@ def test_order_stays_and_the_scale_of_a_column_does_not_matter(
     assert torch.allclose(fitted(moved.float())(moved.float()), scores(x), atol=0.03)
 
 
+def test_what_differs_by_rounding_alone_is_constant() -> None:
+    x = long_tailed(3)
+    x[:, 1] = 1e-8 * torch.randn(len(x))
+    found = fitted(x)(x)
+    assert bool((found[:, 1] == 0).all())
+    assert float(found[:, 0].std()) == pytest.approx(1, abs=0.01)
+
+
+def test_doubles_and_numbers_without_end_are_answered() -> None:
+    x = long_tailed(4)
+    scores = fitted(x)
+    assert torch.equal(scores(x.double()), scores(x))
+    ends = torch.tensor([[torch.inf] * 3, [-torch.inf] * 3])
+    assert bool(scores(ends).isfinite().all())
+
+
 def test_two_values_stay_two_and_a_constant_column_says_nothing() -> None:
     x = torch.zeros(100, 2)
     x[:10, 0] = 1
@@ -79,13 +97,21 @@ def test_values_beyond_those_of_the_fit_get_the_last_score() -> None:
     assert bool((ends[0] <= scores(x).amin(dim=0) + 1e-4).all())
 
 
+def ego_of(graph: SensitiveGraph, model: Gear) -> Ego:
+    index = model.ego_index(graph)
+    return EgoSource(graph, index, model.scaler_, torch.device("cpu"))(torch.arange(3))
+
+
 @pytest.mark.parametrize("ranks", ["beside", "alone"])
 def test_a_model_sees_ranks_and_is_saved_with_them(
     ranks: str, graph: SensitiveGraph, tmp_path: object
 ) -> None:
     quick: dict[str, Any] = {"steps": 20, "generator": {"steps": 20}, "layers": 1}
     model = Gear(seed=0, ranks=ranks, **quick).fit(graph)
-    plain = Gear(seed=0, **quick).fit(graph)
+    plain = Gear(seed=0, ranks="unseen", **quick).fit(graph)
+    features = graph.x.shape[1] - 1
+    width = {"alone": features, "beside": 2 * features}[ranks]
+    assert model._network.inputs(ego_of(graph, model)).shape[-1] == width
     scores = model.predict_proba(graph)
     assert not np.allclose(scores, plain.predict_proba(graph))
     path = f"{tmp_path}/model"
@@ -94,9 +120,13 @@ def test_a_model_sees_ranks_and_is_saved_with_them(
 
 
 def test_seeds_that_are_trained_together_see_ranks_too(graph: SensitiveGraph) -> None:
-    (model,) = Gear.fit_seeds(
-        graph, [3], ranks="beside", steps=20, layers=1, generator={"steps": 20}
-    )
-    assert model._network.ranks is not None
-    x = torch.randn(5, model._network.ranks.table.shape[0])
-    assert bool((model._network.ranks(x).std(dim=0) > 0).any())
+    settings: dict[str, Any] = {"ranks": "beside", "steps": 20, "layers": 1}
+    models = Gear.fit_seeds(graph, [3, 4], generator={"steps": 20}, **settings)
+    for model in models:
+        alone = Gear(seed=3, generator={"steps": 20}, **settings).fit(graph)
+        assert model._network.ranks is not None
+        assert alone._network.ranks is not None
+        # Where means are erased nothing but the people decides what the ranks are.
+        if model.erases_means_ and alone.erases_means_:
+            assert torch.allclose(model._network.ranks.table, alone._network.ranks.table)
+        assert bool(model._network.ranks.table.std(dim=1).gt(0).all())

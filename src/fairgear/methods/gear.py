@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -105,7 +106,9 @@ class Gear(NetworkMethod):
                 causal_model, graph, index, self.scaler_, seed=self.seed
             )
         given = None if causal_model is None else causal_model.fingerprint()
-        files = FitCheckpoints(checkpoint, run_key(self, graph, given))
+        # What settings leave open may be another in another commit of the same version.
+        ways = json.dumps([asdict(way) for way in self._regimes(graph)])
+        files = FitCheckpoints(checkpoint, run_key(self, graph, given, ways))
         generator = self._generator_task(data)
         shift = None
         if generator is not None:

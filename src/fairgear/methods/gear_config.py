@@ -114,7 +114,7 @@ class Regime:
 
     @classmethod
     def many(cls) -> Self:
-        """Above: let loose, and for longer."""
+        """Above: let loose, in smaller steps on larger batches."""
         return replace(
             cls.let_loose(),
             learning_rate=0.003,
@@ -124,10 +124,13 @@ class Regime:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From plain values; what a setting could not be is refused, and so is one left open."""
-        regime = cls(**values)
+        """From plain values; what a setting could not be is refused, and so is one left open.
+
+        Models that were saved before there were ranks are as if they had none.
+        """
+        regime = cls(**{"consistency": "logit", "ranks": "unseen", **values})
         GearConfig.from_dict(asdict(regime))
-        if None in asdict(regime).values():
+        if any(value in (None, "auto") for value in asdict(regime).values()):
             raise ParameterError(
                 "regime", got="a setting left open", allowed="all of them", next_step="fill it in"
             )
@@ -187,10 +190,11 @@ class GearConfig(Config):
     weight_decay: float | None = None
     """μ: weight of the squared norm of the parameters. [0.001 or 0.00001]"""
     consistency: str = "auto"
-    """What of the logits must be alike: the `logit` itself, how it stands to the `boundary`, or
-    `auto`. [logit or boundary]"""
+    """What of the logits must be alike: the `logit` itself; its tanh, which hardly moves far from
+    the `boundary` at a probability of one half; or `auto`. [logit or boundary]"""
     dependence_weight: float = 0.0
-    """Weight of the R² between predictions and the mean sensitive value around a person."""
+    """Weight of the R² between predictions and the mean sensitive value around a person. Above 0
+    the validated R² also counts against a state, in full, where `selection` is `tradeoff`."""
     projection_heads: bool = False
     """Compare embeddings behind a projector and a predictor, as the released code does."""
     min_dose: float = 0.0
@@ -213,8 +217,8 @@ class GearConfig(Config):
     """Scale each person's features to unit length, so that a common factor changes nothing. [no,
     or yes where `erase` is 1]"""
     ranks: str = "auto"
-    """Whether the encoder sees where each feature stands among those of all people: `beside` the
-    features, `alone`, `unseen`, or `auto`. [unseen or beside]"""
+    """Whether the encoder sees where each feature, after erasing and scaling, stands among those
+    of all people: `beside` the features, `alone`, `unseen`, or `auto`. [unseen or beside]"""
     learning_rate: float | None = None
     """Of Adam. [0.01 up to 5,000 training labels, above that 0.003]"""
     steps: int | None = None
@@ -233,7 +237,8 @@ class GearConfig(Config):
     averaging: float = 0.99
     """Decay of the running average of the weights that is validated and kept; 0 for none."""
     selection: str = "tradeoff"
-    """The validated state to keep: best `tradeoff` of AUROC and flips, or least `loss`."""
+    """The validated state to keep: best `tradeoff`, AUROC less flips (and less R² where that has a
+    weight), or least `loss`."""
     threshold: str = "auto"
     """The decision threshold: `half` (0.5), the most accurate on `validation` data, or `auto`:
     half up to 5,000 training labels, above that validation."""

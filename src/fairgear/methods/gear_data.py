@@ -27,7 +27,7 @@ class GearData:
     egos: EgoSource
     y: Tensor
     """(n,) everyone's labels."""
-    around: Tensor
+    sens_around: Tensor
     """(n,) the mean of s over everyone and their neighbours in the graph."""
     x_asked: Tensor
     """Scaled features of all people, or of many, and"""

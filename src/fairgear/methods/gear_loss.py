@@ -33,7 +33,7 @@ class Views:
 
 
 class GearLoss(nn.Module):
-    """L = L_p + λ L_f + weight·(logit inconsistency) (+ the encoder's own term).
+    """L = L_p + λ L_f + weight·(logit inconsistency) (+ dependence, the encoder's own term).
 
     A module that holds the networks it asks, so that the weights of several seeds can take their
     place at once.
@@ -53,16 +53,18 @@ class GearLoss(nn.Module):
         self.config = config
         self.regime = regime
 
-    def forward(self, anyone: Ego, around: Tensor, labelled: Ego, y: Tensor) -> objectives.Terms:
+    def forward(
+        self, anyone: Ego, sens_around: Tensor, labelled: Ego, y: Tensor
+    ) -> objectives.Terms:
         """The terms on a batch of all people, and of labelled people whose labels are `y`.
 
-        `around` is the mean of s over each of the former and their neighbours.
+        `sens_around` is the mean of s over each of the former and their neighbours.
         """
         views, logits = self.views(anyone, also=labelled)
         parts = {"prediction": F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))}
         parts |= self.fairness(views)
         if self.config.dependence_weight > 0:
-            parts["dependence"] = objectives.dependence(views.logits, around)
+            parts["dependence"] = objectives.dependence(views.logits, sens_around)
         auxiliary = self.network.encoder.auxiliary_loss(
             self.network.inputs(labelled), labelled.adjacency, labelled.mask
         )

@@ -128,7 +128,7 @@ class GearStack(Stack):
         self.tasks = tasks
         first = tasks[0]
         self.egos, self.config, self.regime = first.egos, first.config, first.regime
-        self.y, self.around = first.y, first.around
+        self.y, self.sens_around = first.y, first.sens_around
         # As many judges for each: of rare classes more or fewer may have been taken.
         fewest = min(len(task.val_rows) for task in tasks)
         for task in tasks:
@@ -179,7 +179,7 @@ class GearStack(Stack):
         with computing(precision):
             with forward_in(precision, self.y.device):
                 total, parts = self._weights.each(
-                    _gear_terms, *others, self.around[anyone], *ego, self.y[labelled]
+                    _gear_terms, *others, self.sens_around[anyone], *ego, self.y[labelled]
                 )
             total.sum().backward()
         self.optimizers["network"].step()

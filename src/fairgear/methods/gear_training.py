@@ -29,7 +29,7 @@ JUDGES = 10_000
 
 
 class GearTask(Task):
-    """L = L_p + λ L_f + weight·(logit inconsistency) + μ‖θ‖² (+ the encoder's own term)."""
+    """L = L_p + λ L_f + weight·(logit inconsistency) + μ‖θ‖² (+ dependence, the encoder's own)."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class GearTask(Task):
         self.config = config
         self.regime = regime
         self.egos = data.egos
-        self.y, self.around = data.y, data.around
+        self.y, self.sens_around = data.y, data.sens_around
         self.train_rows = data.train_rows
         self.val_rows = judges(data.val_rows, data.y, JUDGES)
         self.loss = GearLoss(network, generator, config, regime)
@@ -96,13 +96,14 @@ class GearTask(Task):
         }
         figures = {name: float(value) for name, value in parts.items()}
         if self.config.dependence_weight > 0:
-            near = self.around[self.val_rows]
+            near = self.sens_around[self.val_rows]
             figures["dependence"] = float(objectives.dependence(views.logits, near))
-        figures |= {"auroc": auroc, "flips": flip_rate(views, self._cut(y, views.logits))}
-        return Validation(self._score(figures, views.logits), figures)
+        cut = self._cut(y, views.logits) if usable else 0.0
+        figures |= {"auroc": auroc, "flips": flip_rate(views, cut)}
+        return Validation(self._score(figures, views.logits, cut), figures)
 
     def _cut(self, y: Tensor, logits: Tensor) -> float:
-        """The logit above which the label is 1, were this the state to keep."""
+        """The logit above which the label is 1, by the people who judge."""
         if self.regime.threshold != "validation":
             return 0.0
         chosen = most_accurate(y.cpu().numpy(), logits.double().sigmoid().cpu().numpy())
@@ -124,7 +125,7 @@ class GearTask(Task):
         with computing(precision):
             with forward_in(precision, self.y.device):
                 terms: objectives.Terms = self.loss(
-                    others, self.around[anyone], ego, self.y[labelled]
+                    others, self.sens_around[anyone], ego, self.y[labelled]
                 )
             return objectives.backward(terms)
 
@@ -140,14 +141,14 @@ class GearTask(Task):
             and not self.config.uses_causal_model
         )
 
-    def _score(self, figures: dict[str, float], logits: Tensor) -> float:
+    def _score(self, figures: dict[str, float], logits: Tensor, cut: float) -> float:
         """Higher is better; constant logits, or some that are no numbers, lose to all others.
 
         So does one label for everybody: it never flips, and says nothing.
         """
         if not float(logits.std()) >= 1e-3:
             return -2e6
-        if bool((logits > 0).all()) or bool((logits <= 0).all()):
+        if bool((logits > cut).all()) or bool((logits <= cut).all()):
             return figures["auroc"] - 1e6
         if self.config.selection == "tradeoff":
             return figures["auroc"] - figures["flips"] - figures.get("dependence", 0.0)

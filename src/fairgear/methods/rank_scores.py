@@ -7,6 +7,10 @@ from torch import Tensor, nn
 
 # Places of the table of a column.
 _PLACES = 256
+# Features come at unit variance: a column that spreads less than this is constant but for rounding.
+_LEAST = 1e-4
+# Widths from the middle beyond which nothing is told apart, and no number overflows.
+_FURTHEST = 1e6
 
 
 class RankScores(nn.Module):
@@ -36,17 +40,19 @@ class RankScores(nn.Module):
         # Where more than half the people have one value, the middle half is no width.
         width = torch.where(high - low > 1e-3 * spread, high - low, spread)
         self.centre.copy_(centre)
-        self.width.copy_(width.clamp(min=1e-6))
+        self.width.copy_(width.clamp(min=_LEAST))
         ranks = _blurred_ranks(self._squeezed(ordered).double().T.contiguous())
         self.table.copy_(ranks)
         found = self(x).double()
         mean, deviation = found.mean(dim=0), found.std(dim=0, correction=0)
         deviation = torch.where(deviation > 1e-6, deviation, torch.ones_like(deviation))
-        self.table.copy_((ranks - mean[:, None]) / deviation[:, None])
+        scores = (ranks - mean[:, None]) / deviation[:, None]
+        self.table.copy_(torch.where(spread[:, None] > _LEAST, scores, 0.0))
         return self
 
     def forward(self, x: Tensor) -> Tensor:
         """Scores (…, d) at zero mean and unit variance over the people of the fit."""
+        x = x.to(self.table.dtype)
         place = (self._squeezed(x) + 1) * ((_PLACES - 1) / 2)
         below = place.long().clamp(0, _PLACES - 2)
         first = torch.arange(x.shape[-1], device=x.device) * _PLACES + below
@@ -54,7 +60,7 @@ class RankScores(nn.Module):
         return torch.lerp(flat[first], flat[first + 1], place - below)
 
     def _squeezed(self, x: Tensor) -> Tensor:
-        away = (x - self.centre) / self.width
+        away = ((x - self.centre) / self.width).clamp(-_FURTHEST, _FURTHEST)
         return away / (1 + away.abs())
 
 

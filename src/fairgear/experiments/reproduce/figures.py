@@ -273,7 +273,8 @@ def _tradeoff(
     with style():
         wide = 5.5 * max(len(against), 1.5) + (2 if keyed else 0)
         figure = Figure(figsize=(wide, 5.2), layout="constrained")
-        what = "δCF" if set(against) <= {*COUNTERFACTUAL} else METRICS[against[0]].label
+        names = ("δCF" if one in COUNTERFACTUAL else METRICS[one].label for one in against)
+        what = " and ".join(dict.fromkeys(names))
         figure.suptitle(f"AUROC against {what} on {dataset}")
         panels = figure.subplots(1, len(against), sharex=True, sharey=True, squeeze=False)[0]
         drawn = []
