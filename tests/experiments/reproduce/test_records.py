@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgear.errors import FileError
+from fairgear.experiments.reproduce.output import made
 from fairgear.experiments.reproduce.records import KEY, Records
 from fairgear.experiments.reproduce.revisions import REVISIONS
 from fairgear.metrics import METRICS
@@ -38,6 +39,19 @@ def test_a_row_has_what_the_run_gave(tmp_path: Path) -> None:
     assert math.isnan(row["delta_cf"])
     assert row["f1"] == 0.25
     assert row["seconds"] == pytest.approx(2.25, abs=0.051)
+
+
+def test_rows_say_where_they_were_made_and_older_ones_that_they_do_not(tmp_path: Path) -> None:
+    first, second, *_ = toy_study().cells()
+    path = tmp_path / "rows.csv"
+    Records(path).add(first, results({}))
+    pd.read_csv(path).drop(columns="device").to_csv(path, index=False)
+    records = Records(path)
+    given = results({})
+    given["provenance"]["device"] = "cuda"
+    records.add(second, given)
+    assert Records(path).of([first, second])["device"].tolist() == ["", "cuda"]
+    assert "(1 on a card, 1 that do not say where)" in made(toy_study(), records)
 
 
 @settings(max_examples=40)

@@ -263,6 +263,7 @@ def test_a_run_is_made_once_and_its_model_stays_only_where_it_is_wanted(
     cell, worlds = toy_study().cells()[0], LastWorlds()
     run = folder_of(cell, tmp_path)
     kept = make_run(cell, tmp_path, worlds, keep=True)
+    assert kept["provenance"]["device"] == "cpu"
     names = {"config.yaml", "metrics.json", "predictions.parquet", "model", "report.html"}
     assert {entry.name for entry in run.path.iterdir()} == names
     monkeypatch.setattr(one_run, "execute", None)

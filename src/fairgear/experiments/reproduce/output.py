@@ -23,6 +23,8 @@ from fairgear.progress import log
 
 # The table that the goals are read from, and the dataset of the paper's figure 4.
 GOALS_OF = "table2"
+# Rows of a time when they did not say on what device they were made have none.
+_PLACES = {"cuda": "on a card", "cpu": "on a CPU", "": "that do not say where"}
 FIGURE4 = "bail"
 
 
@@ -79,10 +81,15 @@ def made(study: Study, records: Records) -> str:
         if one.lines
     ]
     hours = rows["seconds"].sum() / 3600
+    places = rows.get("device", pd.Series(dtype=str)).value_counts().sort_index(ascending=False)
+    where = ", ".join(
+        f"{count} {_PLACES.get(str(place), place)}" for place, count in places.items()
+    )
     warning = "**Quick: few training steps. Nothing here says how good a method is.**\n\n"
     return (warning if study.quick else "") + (
         f"{len(rows)} of {len(cells)} runs ({'; '.join(done)}) of the seeds {study.seeds[0]} to "
-        f"{study.seeds[-1]}, {hours:.1f} hours of one core or card, at commits {commits}.\n"
+        f"{study.seeds[-1]}, {hours:.1f} hours of one core or card ({where}), "
+        f"at commits {commits}.\n"
     )
 
 
