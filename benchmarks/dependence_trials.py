@@ -1,5 +1,6 @@
 """What holding down R² costs on Bail, by validation people.
 
+    .venv/bin/pip install -e '.[tune]'
     .venv/bin/python benchmarks/dependence_trials.py --jobs 2    # all rows
     .venv/bin/python benchmarks/dependence_trials.py --jobs 0    # the table from the rows so far
 
@@ -13,6 +14,7 @@ import argparse
 from typing import Any
 
 from plan import RESULTS, carry_out, table
+from preset_search import fitted, kept_step
 
 ROWS = RESULTS / "dependence_trials.csv"
 COLUMNS = {"auroc": "AUROC", "accuracy": "accuracy", "flips": "flips", "r2": "R²"}
@@ -33,20 +35,12 @@ PLAN: list[tuple[str, Any, int]] = [(name, "bail", seed) for name in TRIALS for 
 def measure(name: str, dataset: Any, seed: int) -> dict[str, Any]:
     """One row: a model judged."""
     import numpy as np
-    import torch
 
-    import fairgear as fg
     from fairgear.graph import closed_neighborhood_mean
-    from fairgear.progress import quiet
 
-    torch.set_num_threads(1)
-    graph = fg.datasets.load_split(dataset, split="released", seed=seed)
-    judges = graph.val_mask
-    with quiet():
-        model = fg.Gear(seed=seed, egos="close", **TRIALS[name]).fit(graph)
-        scores = model.predict_proba(graph, nodes=judges)[:, 1]
-    history = model.history_["network"]
-    (kept,) = [row for row in history.validation if row["step"] == history.best_step]
+    graph, model = fitted(dataset, seed, TRIALS[name])
+    kept, judges = kept_step(model), graph.val_mask
+    scores = model.predict_proba(graph, nodes=judges)[:, 1]
     labels, y = scores > model.threshold_, graph.y[judges].numpy()
     around = closed_neighborhood_mean(graph.sens, graph.edge_index)[judges].numpy()
     found = {

@@ -1,5 +1,6 @@
 """What the search found and its nearest neighbours, judged by validation people.
 
+    .venv/bin/pip install -e '.[tune]'
     .venv/bin/python benchmarks/preset_finalists.py --jobs 2    # all rows
     .venv/bin/python benchmarks/preset_finalists.py --jobs 0    # docs/gear.md from the rows so far
 

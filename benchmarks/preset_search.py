@@ -21,7 +21,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import optuna
 import pandas as pd
@@ -30,6 +30,9 @@ from plan import RESULTS
 
 from fairgear.experiments.provenance import source_commit
 from fairgear.files import replacing
+
+if TYPE_CHECKING:
+    from fairgear import Gear, SensitiveGraph
 
 ROWS = RESULTS / "preset_search.csv"
 # Splits that no table has. The people are the same: some who judge here are tested there.
@@ -90,6 +93,14 @@ def judged(
     dataset: str, seed: int, settings: dict[str, Any], device: str = "auto"
 ) -> dict[str, float]:
     """AUROC and flips of the validation people at the step that was kept."""
+    kept = kept_step(fitted(dataset, seed, settings, device)[1])
+    return {name: kept[name] for name in ("auroc", "flips")}
+
+
+def fitted(
+    dataset: str, seed: int, settings: dict[str, Any], device: str = "auto"
+) -> tuple[SensitiveGraph, Gear]:
+    """A graph with the split of that seed, and a model of it."""
     import torch
 
     import fairgear as fg
@@ -99,10 +110,14 @@ def judged(
     graph = fg.datasets.load_split(dataset, split="released", seed=seed)
     with quiet():
         # Close egos: a fraction of the time, and hardly another model.
-        model = fg.Gear(seed=seed, device=device, egos="close", **settings)
-        history = model.fit(graph).history_["network"]
+        return graph, fg.Gear(seed=seed, device=device, egos="close", **settings).fit(graph)
+
+
+def kept_step(model: Gear) -> dict[str, float]:
+    """What validation said of the state that was kept."""
+    history = model.history_["network"]
     (kept,) = [row for row in history.validation if row["step"] == history.best_step]
-    return {name: kept[name] for name in ("auroc", "flips")}
+    return kept
 
 
 def totals(row: dict[str, Any]) -> tuple[float, float]:
