@@ -148,7 +148,7 @@ def test_rows_of_another_machine_make_tables_figures_and_verdicts(
     assert main(typed(rows, tmp_path, *TABLES)) == 0
     assert rows.read_bytes() == before
     tables = {f"{name}.{kind}" for name in TABLES for kind in ("md", "csv", "tex")}
-    drawn = ("figure4", "figure5", "tradeoff-bail")
+    drawn = ("figure4", "figure5", "tradeoff-bail", "tradeoff-r2-bail")
     figures = {f"{name}.{kind}" for name in drawn for kind in ("svg", "png")}
     page = {"results.md", "verdicts.md", "verdicts.csv"}
     assert {entry.name for entry in tmp_path.iterdir()} == tables | figures | page
