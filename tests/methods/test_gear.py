@@ -17,6 +17,7 @@ from fairgear.methods.gear_config import ENCODER_NAMES, VARIANTS
 from fairgear.methods.gear_loss import Views
 from fairgear.methods.gear_training import GearTask
 from fairgear.methods.generators import self_perturbed
+from fairgear.metrics import r2
 from fairgear.training import History, Task, Validation, train
 from tests.graphs import random_graph
 from tests.methods.tiny import GENERATOR, tiny
@@ -305,20 +306,24 @@ def test_flips_in_training_are_those_at_the_threshold_that_would_be_used(
     assert found["half"].score < -1e5
 
 
-def test_dependence_that_has_a_weight_counts_against_a_state(
+def test_r2_above_its_limit_counts_against_a_state(
     dense: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for weight in (0.0, 2.0):
-        task = caught_task(monkeypatch, dense, dependence_weight=weight)
+    for limit in (1.0, 0.02):
+        task = caught_task(monkeypatch, dense, r2_limit=limit)
         assert isinstance(task, GearTask)
         y = task.y[task.val_rows].double()
         near = closed_neighborhood_mean(dense.sens, dense.edge_index)[dense.node_id.argsort()]
-        logits = y - 0.5 + near[task.val_rows]
+        near = near[task.val_rows]
+        logits = y - 0.5 + 4 * (near - near.median())
         outcome = task.judged(Views(y, logits, None, None))
-        both = torch.stack([logits.sigmoid(), near[task.val_rows]])
-        expected = float(torch.corrcoef(both)[0, 1] ** 2) if weight else 0.0
-        assert weight == 0 or expected > 0.01
-        assert outcome.score == pytest.approx(outcome.figures["auroc"] - expected, abs=1e-4)
+        found = r2((logits > 0).long(), near)
+        people = len(y)
+        # By chance alone R² is 1 / (n − 1).
+        expected = found - (1 - found) / (people - 2)
+        assert expected > 0.05
+        price = 10 * (expected - limit) if limit < 1 else 0.0
+        assert outcome.score == pytest.approx(outcome.figures["auroc"] - price, abs=1e-4)
 
 
 def test_the_paper_preset_and_its_changes() -> None:

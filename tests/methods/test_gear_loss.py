@@ -9,6 +9,7 @@ from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
 from fairgear.methods.gear_data import GearData
 from fairgear.methods.gear_loss import Views, flip_rate
 from fairgear.methods.inputs import FeatureScaler
+from fairgear.metrics import r2
 from tests.methods.tiny import tiny
 
 
@@ -26,16 +27,22 @@ def test_around_is_that_of_the_graph_in_the_order_of_ids(graph: SensitiveGraph) 
         assert abs(float(data.sens_around[row]) - mean) < 1e-6
 
 
-def test_a_weight_on_dependence_lowers_it_in_training(dense: SensitiveGraph) -> None:
+def test_a_limit_on_r2_is_heeded_in_training(dense: SensitiveGraph) -> None:
+    near = closed_neighborhood_mean(dense.sens, dense.edge_index)
+    x = dense.x.clone()
+    x[:, 0] = near
+    # Features and labels say who is around.
+    telling = dense.replace(x=x, y=(near + 0.1 * x[:, 2] > near.median()).long())
 
-    def last(weight: float) -> float:
-        gear = tiny(dependence_weight=weight, steps=60, averaging=0.0).fit(dense)
-        scores = gear.predict_proba(dense)[:, 1]
-        near = closed_neighborhood_mean(dense.sens, dense.edge_index).numpy()
-        both = torch.corrcoef(torch.stack([torch.from_numpy(scores), torch.from_numpy(near)]))
-        return float(both[0, 1] ** 2)
+    def r2_of(limit: float) -> float:
+        gear = tiny(
+            r2_limit=limit, steps=200, validate_every=10, averaging=0.0, erase=None, logit_weight=0
+        ).fit(telling)
+        rows = gear.history_["network"].training
+        assert (limit < 1) == ("dependence" in rows[-1])
+        return r2(gear.predict(telling), near)
 
-    assert last(30.0) < last(0.0)
+    assert r2_of(0.0) < r2_of(1.0) / 2
 
 
 def test_flips_are_counted_at_the_threshold_in_use() -> None:

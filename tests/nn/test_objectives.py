@@ -98,13 +98,15 @@ def test_boundary_inconsistency_forgets_what_is_far_from_the_boundary() -> None:
 
 
 @given(st.integers(3, 200), st.integers(0, 10**6))
-def test_dependence_is_the_squared_correlation_of_the_probabilities(size: int, seed: int) -> None:
+def test_dependence_is_the_squared_correlation_of_soft_labels(size: int, seed: int) -> None:
     drawn = np.random.default_rng(seed)
     logits, summary = 3 * drawn.normal(size=size), drawn.uniform(size=size)
-    probability = 1 / (1 + np.exp(-logits))
-    expected = np.corrcoef(probability, summary)[0, 1] ** 2
     got = objectives.dependence(torch.from_numpy(logits), torch.from_numpy(summary))
+    expected = np.corrcoef(np.tanh(logits), summary)[0, 1] ** 2
     assert float(got) == pytest.approx(expected, abs=2e-3)
+    labels = logits > np.median(logits)
+    got = objectives.explained(torch.from_numpy(labels), torch.from_numpy(summary))
+    assert float(got) == pytest.approx(np.corrcoef(labels, summary)[0, 1] ** 2, abs=2e-3)
 
 
 def test_dependence_of_a_constant_is_nothing_and_has_a_gradient() -> None:

@@ -101,7 +101,7 @@ class Regime:
             layers=2,
             dropout=0.3,
             weight_decay=1e-5,
-            logit_weight=2.0,
+            logit_weight=6.0,
             learning_rate=0.01,
             steps=2000,
             batch_size=100,
@@ -117,6 +117,7 @@ class Regime:
         """Above: let loose, in smaller steps on larger batches."""
         return replace(
             cls.let_loose(),
+            logit_weight=2.0,
             learning_rate=0.003,
             batch_size=300,
             threshold="validation",
@@ -186,15 +187,16 @@ class GearConfig(Config):
     neighbor_draws: int = 2
     """C: neighbour-perturbed egos a person and step."""
     logit_weight: float | None = None
-    """Weight of the difference of factual and counterfactual logits, see `consistency`. [1 or 2]"""
+    """Weight of the difference of factual and counterfactual logits, see `consistency`. [1 or 6;
+    2 above 5,000 training labels]"""
     weight_decay: float | None = None
     """μ: weight of the squared norm of the parameters. [0.001 or 0.00001]"""
     consistency: str = "auto"
     """What of the logits must be alike: the `logit` itself; its tanh, which hardly moves far from
     the `boundary` at a probability of one half; or `auto`. [logit or boundary]"""
-    dependence_weight: float = 0.0
-    """Weight of the R² between predictions and the mean sensitive value around a person. Above 0
-    the validated R² also counts against a state, in full, where `selection` is `tradeoff`."""
+    r2_limit: float = 0.03
+    """The R² between predicted labels and the mean sensitive value around a person that is allowed
+    on the validation people: as long as it is above, its weight in the loss grows. 1 allows all."""
     projection_heads: bool = False
     """Compare embeddings behind a projector and a predictor, as the released code does."""
     min_dose: float = 0.0
@@ -237,8 +239,8 @@ class GearConfig(Config):
     averaging: float = 0.99
     """Decay of the running average of the weights that is validated and kept; 0 for none."""
     selection: str = "tradeoff"
-    """The validated state to keep: best `tradeoff`, AUROC less flips (and less R² where that has a
-    weight), or least `loss`."""
+    """The validated state to keep: best `tradeoff`, AUROC less flips and less ten times what
+    R² is above its limit, or least `loss`."""
     threshold: str = "auto"
     """The decision threshold: `half` (0.5), the most accurate on `validation` data, or `auto`:
     half up to 5,000 training labels, above that validation."""
@@ -288,7 +290,7 @@ class GearConfig(Config):
             "logit_weight": (0, math.inf),
             "weight_decay": (0, math.inf),
             "consistency": ("auto", "logit", "boundary"),
-            "dependence_weight": (0, math.inf),
+            "r2_limit": (0, 1),
             "min_dose": (0, 1),
             "edge_noise": (0, 1),
             "erase": (0, 1),
@@ -329,6 +331,7 @@ class GearConfig(Config):
             edge_noise=0.0,
             use_sens=True,
             erase=None,
+            r2_limit=1.0,
             assignments=0,
             selection="loss",
             generator=GeneratorConfig(discriminator_weight=10.0, covariance_weight=0.0),
@@ -355,7 +358,9 @@ class GearConfig(Config):
         change nothing.
         """
         if self.variant == "np":
-            return replace(self, use_sens=True, erase=None, assignments=0, edge_noise=0.0)
+            return replace(
+                self, use_sens=True, erase=None, assignments=0, edge_noise=0.0, r2_limit=1.0
+            )
         if self.variant == "nc":
             return replace(self, use_sens=True, erase=None, assignments=0)
         return self

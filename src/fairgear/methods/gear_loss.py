@@ -17,6 +17,7 @@ from fairgear.methods.generators import (
     neighbor_perturbed,
     self_perturbed,
 )
+from fairgear.methods.pressure import Pressure
 from fairgear.nn import objectives
 
 
@@ -33,7 +34,7 @@ class Views:
 
 
 class GearLoss(nn.Module):
-    """L = L_p + λ L_f + weight·(logit inconsistency) (+ dependence, the encoder's own term).
+    """L = L_p + λ L_f + weight·(logit inconsistency) + pressure·R² (+ the encoder's own term).
 
     A module that holds the networks it asks, so that the weights of several seeds can take their
     place at once.
@@ -50,6 +51,7 @@ class GearLoss(nn.Module):
         self.network = network
         self.generator = generator
         self.vae = generator.vae if isinstance(generator, VaeGenerator) else None
+        self.pressure = Pressure(config.r2_limit)
         self.config = config
         self.regime = regime
 
@@ -63,7 +65,7 @@ class GearLoss(nn.Module):
         views, logits = self.views(anyone, also=labelled)
         parts = {"prediction": F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))}
         parts |= self.fairness(views)
-        if self.config.dependence_weight > 0:
+        if self.pressure.limited:
             parts["dependence"] = objectives.dependence(views.logits, sens_around)
         auxiliary = self.network.encoder.auxiliary_loss(
             self.network.inputs(labelled), labelled.adjacency, labelled.mask
@@ -75,7 +77,7 @@ class GearLoss(nn.Module):
             {
                 "fairness": self.config.fairness_weight,
                 "consistency": self.regime.logit_weight,
-                "dependence": self.config.dependence_weight,
+                "dependence": self.pressure.weight,
             },
         )
 

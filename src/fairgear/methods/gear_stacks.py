@@ -165,7 +165,12 @@ class GearStack(Stack):
             for place, held in enumerate(parts):
                 held.append(_views_of([tensor[place] for tensor in found], self.config))
         joined = [joined_views(held) for held in parts]
-        return [task.judged(views) for task, views in zip(self.tasks, joined, strict=True)]
+        outcomes = [task.judged(views) for task, views in zip(self.tasks, joined, strict=True)]
+        for task, outcome in zip(self.tasks, outcomes, strict=True):
+            task.heed(outcome)
+        pressures = torch.stack([task.loss.pressure.weight for task in self.tasks])
+        self._weights.buffers["pressure.weight"].copy_(pressures)
+        return list(outcomes)
 
     def write_back(self) -> None:
         """Put the weights into the modules of the tasks."""

@@ -14,8 +14,10 @@ from fairgear.methods.gear_data import GearData
 from fairgear.methods.gear_loss import GearLoss, Views, flip_rate, joined_views
 from fairgear.methods.gear_network import GearNetwork
 from fairgear.methods.generators import Generator
+from fairgear.methods.pressure import adjusted
 from fairgear.methods.thresholds import most_accurate
 from fairgear.nn import objectives
+from fairgear.ranks import ranks
 from fairgear.training import Task, Validation
 from fairgear.training.adam import adam
 from fairgear.training.micro_batches import accumulated
@@ -29,7 +31,7 @@ JUDGES = 10_000
 
 
 class GearTask(Task):
-    """L = L_p + λ L_f + weight·(logit inconsistency) + μ‖θ‖² (+ dependence, the encoder's own)."""
+    """L = L_p + λ L_f + weight·(logit inconsistency) + pressure·R² + μ‖θ‖² (+ the encoder's own)."""
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class GearTask(Task):
         if config.averaging > 0:
             self.average = copy.deepcopy(network).requires_grad_(False)
         self.average_loss = GearLoss(self.average, generator, config, regime)
-        self.modules = {"network": network}
+        self.modules = {"network": network, "pressure": self.loss.pressure}
         if self.average is not network:
             self.modules["average"] = self.average
         # Adam adds weight_decay·θ to the gradient; that of μ‖θ‖² is 2μθ.
@@ -81,7 +83,16 @@ class GearTask(Task):
         self.average_loss.eval()
         chunks = torch.split(self.val_rows, CHUNK)
         views = [self.average_loss.views(self.egos(rows))[0] for rows in chunks]
-        return self.judged(joined_views(views))
+        outcome = self.judged(joined_views(views))
+        self.heed(outcome)
+        return outcome
+
+    def heed(self, outcome: Validation) -> None:
+        """Press harder on R², or less, as the validation people say."""
+        if self.loss.pressure.limited:
+            # Machines round differently; all must press alike.
+            r2 = ranks().agreed(outcome.figures["dependence"])
+            self.loss.pressure.heed(r2, self.config.validate_every)
 
     def judged(self, views: Views) -> Validation:
         """What the views of the validation people say."""
@@ -95,10 +106,11 @@ class GearTask(Task):
             **self.average_loss.fairness(views),
         }
         figures = {name: float(value) for name, value in parts.items()}
-        if self.config.dependence_weight > 0:
-            near = self.sens_around[self.val_rows]
-            figures["dependence"] = float(objectives.dependence(views.logits, near))
         cut = self._cut(y, views.logits) if usable else 0.0
+        if self.loss.pressure.limited:
+            # Of the labels, since that is what is reported; training needs a gradient.
+            found = objectives.explained(views.logits > cut, self.sens_around[self.val_rows])
+            figures["dependence"] = adjusted(float(found), len(y))
         figures |= {"auroc": auroc, "flips": flip_rate(views, cut)}
         return Validation(self._score(figures, views.logits, cut), figures)
 
@@ -151,7 +163,8 @@ class GearTask(Task):
         if bool((logits > cut).all()) or bool((logits <= cut).all()):
             return figures["auroc"] - 1e6
         if self.config.selection == "tradeoff":
-            return figures["auroc"] - figures["flips"] - figures.get("dependence", 0.0)
+            price = self.loss.pressure.price(figures.get("dependence", 0.0))
+            return figures["auroc"] - figures["flips"] - price
         fairness = self.config.fairness_weight * figures.get("fairness", 0.0)
         return -(figures["prediction"] + fairness)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -17,7 +18,7 @@ class Terms:
     parts: dict[str, Tensor]
 
 
-def weighted(parts: dict[str, Tensor], weights: dict[str, float]) -> Terms:
+def weighted(parts: dict[str, Tensor], weights: Mapping[str, float | Tensor]) -> Terms:
     """The weighted sum of `parts`; a part without a weight counts once."""
     total = torch.stack([weights.get(name, 1.0) * part for name, part in parts.items()]).sum()
     return Terms(total, parts)
@@ -45,15 +46,20 @@ def boundary_inconsistency(one: Tensor, other: Tensor) -> Tensor:
 
 
 def dependence(logits: Tensor, summary: Tensor) -> Tensor:
-    """R² of a linear regression of the predicted probability on a summary of the neighbours.
+    """R² of a linear regression of tanh(logit), a label that can be moved, on a summary.
 
     Args:
         logits: (B,).
         summary: (B,), such as the mean of s around a person.
     """
-    score, around = logits.float().sigmoid(), summary.float()
+    return explained(logits.float().tanh(), summary)
+
+
+def explained(score: Tensor, summary: Tensor) -> Tensor:
+    """R² of a linear regression of scores or labels on a summary; 0 where either is constant."""
+    score, around = score.float(), summary.float()
     score, around = score - score.mean(), around - around.mean()
-    scale = score.square().mean() * around.square().mean() + 1e-8
+    scale = score.square().mean() * around.square().mean() + 1e-12
     return (score * around).mean().square() / scale
 
 

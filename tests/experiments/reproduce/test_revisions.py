@@ -20,8 +20,8 @@ from tests.experiments.reproduce.toy import toy_study
 
 # Entry to its revision and the digest of its settings at that revision.
 KEPT = {
-    "gear": (2, "1eaa62973eb00935"),
-    "gear:preset=paper": (1, "b837d670e207e5f2"),
+    "gear": (3, "c04022de55b1ffe8"),
+    "gear:preset=paper": (1, "08be70eebe742080"),
     "gcn": (1, "f78b10d3ee90ad51"),
     "graphsage": (1, "f78b10d3ee90ad51"),
     "gin": (1, "f78b10d3ee90ad51"),

@@ -1,0 +1,51 @@
+"""Pressure on a training loss: the weight of R², raised while a limit is not kept."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+# What a step above the limit adds to the weight, for each unit of R² above it.
+_RATE = 0.2
+# More than this and nothing but R² would be learned.
+_MOST = 10.0
+# What a unit of R² above the limit costs a state that may be kept, in AUROC.
+_PRICE = 10.0
+
+
+class Pressure(nn.Module):
+    """The weight of R² in the loss: a multiplier that finds out how much the limit takes.
+
+    Nothing while the limit is kept. Above it the weight grows with each look at the validation
+    people, by as much as R² is above, and shrinks again below it: dual ascent, which ends where
+    R² is at the limit. A fixed weight would cost those graphs too on which R² is small anyway.
+
+    Args:
+        limit: the R² that is allowed; 1 allows all.
+    """
+
+    weight: torch.Tensor
+
+    def __init__(self, limit: float) -> None:
+        super().__init__()
+        self.limit = limit
+        self.register_buffer("weight", torch.zeros(()))
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is anything to keep down."""
+        return self.limit < 1
+
+    @torch.no_grad()
+    def heed(self, r2: float, steps: int) -> None:
+        """Look at the R² after so many more steps."""
+        self.weight.add_(_RATE * steps * (r2 - self.limit)).clamp_(0.0, _MOST)
+
+    def price(self, r2: float) -> float:
+        """What a state with that R² has to make up for elsewhere."""
+        return _PRICE * max(0.0, r2 - self.limit)
+
+
+def adjusted(r2: float, people: int) -> float:
+    """R² less what chance alone would have among so few people."""
+    return 1 - (1 - r2) * (people - 1) / (people - 2) if people > 2 else 0.0
