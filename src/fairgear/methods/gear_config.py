@@ -75,7 +75,6 @@ class Regime:
     threshold: str
     consistency: str
     ranks: str
-    pressure: float
 
     @classmethod
     def held_back(cls) -> Self:
@@ -93,7 +92,6 @@ class Regime:
             threshold="half",
             consistency="logit",
             ranks="unseen",
-            pressure=0.0,
         )
 
     @classmethod
@@ -103,7 +101,7 @@ class Regime:
             layers=2,
             dropout=0.3,
             weight_decay=1e-5,
-            logit_weight=6.0,
+            logit_weight=2.0,
             learning_rate=0.01,
             steps=2000,
             batch_size=100,
@@ -112,7 +110,6 @@ class Regime:
             threshold="half",
             consistency="boundary",
             ranks="beside",
-            pressure=2.0,
         )
 
     @classmethod
@@ -120,8 +117,6 @@ class Regime:
         """Above: let loose, in smaller steps on larger batches."""
         return replace(
             cls.let_loose(),
-            logit_weight=2.0,
-            pressure=0.0,
             learning_rate=0.003,
             batch_size=300,
             threshold="validation",
@@ -131,9 +126,9 @@ class Regime:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """From plain values; what a setting could not be is refused, and so is one left open.
 
-        Models that were saved before there were ranks, or a pressure, are as if they had none.
+        Models that were saved before there were ranks are as if they had none.
         """
-        regime = cls(**{"consistency": "logit", "ranks": "unseen", "pressure": 0.0, **values})
+        regime = cls(**{"consistency": "logit", "ranks": "unseen", **values})
         GearConfig.from_dict(asdict(regime))
         if any(value in (None, "auto") for value in asdict(regime).values()):
             raise ParameterError(
@@ -191,19 +186,16 @@ class GearConfig(Config):
     neighbor_draws: int = 2
     """C: neighbour-perturbed egos a person and step."""
     logit_weight: float | None = None
-    """Weight of the difference of factual and counterfactual logits, see `consistency`. [1 or 6;
-    2 above 5,000 training labels]"""
+    """Weight of the difference of factual and counterfactual logits, see `consistency`. [1 or 2]"""
     weight_decay: float | None = None
     """μ: weight of the squared norm of the parameters. [0.001 or 0.00001]"""
     consistency: str = "auto"
     """What of the logits must be alike: the `logit` itself; its tanh, which hardly moves far from
     the `boundary` at a probability of one half; or `auto`. [logit or boundary]"""
-    r2_limit: float = 0.035
+    r2_limit: float = 1.0
     """The R² between predicted labels and the mean sensitive value around a person that is allowed
-    on the validation people: as long as it is above, its weight in the loss grows. 1 allows all."""
-    pressure: float | None = None
-    """The weight of R² in the loss to begin with, where it has a limit. [0 or 2; 0 above 5,000
-    training labels]"""
+    on the validation people: as long as it is above, its weight in the loss grows. 1 allows all.
+    With a limit, a `logit_weight` of about 6 keeps flips down."""
     projection_heads: bool = False
     """Compare embeddings behind a projector and a predictor, as the released code does."""
     min_dose: float = 0.0
@@ -298,7 +290,6 @@ class GearConfig(Config):
             "weight_decay": (0, math.inf),
             "consistency": ("auto", "logit", "boundary"),
             "r2_limit": (0, 1),
-            "pressure": (0, 10),
             "min_dose": (0, 1),
             "edge_noise": (0, 1),
             "erase": (0, 1),
@@ -339,8 +330,6 @@ class GearConfig(Config):
             edge_noise=0.0,
             use_sens=True,
             erase=None,
-            r2_limit=1.0,
-            pressure=0.0,
             assignments=0,
             selection="loss",
             generator=GeneratorConfig(discriminator_weight=10.0, covariance_weight=0.0),

@@ -52,7 +52,7 @@ class GearLoss(nn.Module):
         self.generator = generator
         self.vae = generator.vae if isinstance(generator, VaeGenerator) else None
         # A recorded step reads it anew on the card; from the CPU it would be read once.
-        self.pressure = Pressure(config.r2_limit, regime.pressure)
+        self.pressure = Pressure(config.r2_limit)
         self.pressure.to(next(network.parameters()).device)
         self.config = config
         self.regime = regime

@@ -22,15 +22,14 @@ class Pressure(nn.Module):
 
     Args:
         limit: the R² that is allowed; 1 allows all.
-        begin: the weight to begin with. What has been learned by heart is hard to press out.
     """
 
     weight: torch.Tensor
 
-    def __init__(self, limit: float, begin: float = 0.0) -> None:
+    def __init__(self, limit: float) -> None:
         super().__init__()
         self.limit = limit
-        self.register_buffer("weight", torch.tensor(begin))
+        self.register_buffer("weight", torch.zeros(()))
 
     @property
     def limited(self) -> bool:
