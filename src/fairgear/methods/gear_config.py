@@ -195,7 +195,7 @@ class GearConfig(Config):
     r2_limit: float = 1.0
     """The R² between predicted labels and the mean sensitive value around a person that is allowed
     on the validation people: as long as it is above, its weight in the loss grows. 1 allows all.
-    With a limit, a `logit_weight` of about 6 keeps flips down."""
+    With a limit, a `logit_weight` of about 4 keeps flips down."""
     projection_heads: bool = False
     """Compare embeddings behind a projector and a predictor, as the released code does."""
     min_dose: float = 0.0
