@@ -186,7 +186,7 @@ class TestSweep:
         assert curve(above, "accuracy") == [(0.6, 0.6)]
         assert curve(below, "delta_cf") == [(0.2, 0.01), (0.6, 0.01)]
         assert curve(figure.axes[1], "auroc") == [(5.0, 0.8), (20.0, 0.7)]
-        assert [axes.get_xlabel() for axes in figure.axes[2:]] == ["λ", "k"]
+        assert [axes.get_xlabel() for axes in figure.axes[2:]] == ["λ (3 seeds)", "k (3 seeds)"]
         assert tick_labels(below) == ["0.2", "0.6"]
 
     def test_bands_are_students_intervals_kept_within_the_metric(self) -> None:
@@ -205,6 +205,17 @@ class TestSweep:
         figure = sweep_figure(sweep_rows())
         found = [curve(axes, "own")[0][0] for axes in figure.axes]
         assert found == [0.6, 20.0, 0.6, 20.0]
+
+    def test_seeds_that_lack_a_value_do_not_bend_a_curve(self) -> None:
+        rows = sweep_rows()
+        figure = sweep_figure(rows[~((rows["value"] == 0.2) & (rows["seed"] == 2))])
+        # Of seeds 0 and 1 alone; two are too few for a band. The other sweep keeps its three.
+        assert curve(figure.axes[0], "auroc") == [(0.2, 0.65), (0.6, 0.75)]
+        assert not figure.axes[0].collections
+        assert curve(figure.axes[1], "auroc") == [(5.0, 0.8), (20.0, 0.7)]
+        assert [axes.get_xlabel() for axes in figure.axes[2:]] == ["λ (2 seeds)", "k (3 seeds)"]
+        apart = rows[(rows["value"] == 0.2) == (rows["seed"] == 2)]
+        assert curve(sweep_figure(apart).axes[0], "auroc") == [(0.2, 0.8), (0.6, 0.75)]
 
     def test_a_single_seed_has_no_band(self) -> None:
         rows = sweep_rows()

@@ -41,7 +41,7 @@ SWEPT = (("auroc", "accuracy"), ("delta_cf", "delta_cf_released", "r2"))
 DPI = 200
 # Values that are this many times apart are drawn on a logarithmic scale.
 WIDE = 50
-# Seeds from which on a point of the trade-off has whiskers.
+# Seeds from which on a mean has whiskers or a band.
 WHISKERS = 3
 # As far as a point reaches: its whisker, or itself where a single seed gives no whisker.
 _ENDS = ("mean", "high")
@@ -92,12 +92,15 @@ def sweep_figure(rows: pd.DataFrame) -> Figure:
         raise ParameterError(
             "sweep_figure(rows=…)", got="no rows", allowed="a row a run", next_step="run the sweep"
         )
+    rows = pd.concat([_of_all_values(part) for _, part in rows.groupby("sweep", sort=False)])
     # The sweep stands for the dataset and the value for the method; a missing column is all NaN.
     means = compare_table.summary(
         rows.assign(dataset=rows["sweep"], method=rows["value"]).reindex(
             columns=["dataset", "method", *METRICS]
         )
     ).dropna(subset="mean")
+    # Of two seeds the interval is as wide as the panel, and says nothing.
+    means.loc[means["seeds"] < WHISKERS, ["low", "high"]] = np.nan
     with style():
         figure = Figure(figsize=(1.7 + 2.4 * len(sweeps), 4.8), layout="constrained")
         figure.suptitle("One setting at a time")
@@ -109,7 +112,8 @@ def sweep_figure(rows: pd.DataFrame) -> Figure:
                 _curves(axes, means[means["dataset"] == sweep], metrics)
                 for value in own:
                     axes.axvline(value, color=INK, lw=0.8, ls=(0, (4, 2)), zorder=1, label="own")
-            grid[-1, place].set_xlabel(sweep)
+            count = of_sweep["seed"].nunique()
+            grid[-1, place].set_xlabel(f"{sweep} ({count} {'seed' if count == 1 else 'seeds'})")
             _value_axis(grid[-1, place], of_sweep["value"])
         for row, metrics in zip(grid, SWEPT, strict=True):
             row[0].set_ylabel(f"{METRICS[metrics[0]].direction} is better")
@@ -122,6 +126,13 @@ def sweep_figure(rows: pd.DataFrame) -> Figure:
         figure.supxlabel(note, fontsize=8, color=SOFT)
         settle(figure)
     return figure
+
+
+def _of_all_values(rows: pd.DataFrame) -> pd.DataFrame:
+    """The seeds that a sweep has at each of its values: others would bend the curve of means."""
+    values = rows.groupby("seed")["value"].nunique()
+    whole = values[values == rows["value"].nunique()].index
+    return rows[rows["seed"].isin(whole)] if len(whole) else rows
 
 
 def tradeoff_figure(
