@@ -86,6 +86,11 @@ def test_a_step_of_all_is_a_step_of_each(
             assert outcome is not None
             expected_auroc = task.validate().figures["auroc"]
             assert outcome.figures["auroc"] == pytest.approx(expected_auroc, abs=0.01)
+    pressed = torch.stack([task.loss.pressure.weight for task in alone])
+    assert (limit < 1) == bool((pressed != torch.tensor([0.5, 1.5, 2.5])).any())
+    torch.testing.assert_close(
+        stack._weights.buffers["pressure.weight"], pressed, atol=0.05, rtol=0
+    )
 
 
 def test_a_step_of_all_generators_is_a_step_of_each(

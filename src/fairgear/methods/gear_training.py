@@ -31,7 +31,7 @@ JUDGES = 10_000
 
 
 class GearTask(Task):
-    """L = L_p + λ L_f + weight·(logit inconsistency) + pressure·R² + μ‖θ‖² (+ the encoder's own)."""
+    """L = L_p + λ L_f + weight·(logit inconsistency) + pressure·R² + μ‖θ‖² (+ the encoder's)."""
 
     def __init__(
         self,
