@@ -58,7 +58,7 @@ def test_every_entry_has_a_folder_of_its_own() -> None:
         ("gcn:dim=8,dim=16", "got 'dim=16'; allowed: NAME=VALUE, such as layers=2, each name once"),
         ("gcn:seed=3", "settings of gcn: got 'seed'"),
         ("gcn:device=cpu", "settings of gcn: got 'device'"),
-        ("gear:augmentation=causal,assignments=2", "assignments with augmentation 'causal'"),
+        ("gear:micro_batches=99", "micro_batches: got 99"),
         ("gcn:depth=3", "unknown key 'depth'"),
         ("gcn:dim=wide", "setting dim: got 'wide'"),
         ("gear:erase=2", "setting erase: got 2; allowed: a number from 0 to 1 or none"),

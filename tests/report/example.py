@@ -219,7 +219,6 @@ def _gear() -> dict[str, Any]:
         "edge_noise": 0.3,
         "use_sens": False,
         "erase": 1.0,
-        "assignments": 1,
         "normalize_rows": False,
         "learning_rate": 0.001,
         "steps": 1000,

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from fairgear.causal import CausalModel, for_graph
-from fairgear.causal.noise import node_uniform
 from fairgear.egos import EgoIndex, remembered
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, rows_of
@@ -27,7 +26,7 @@ from fairgear.methods.gear_network import GearNetwork
 from fairgear.methods.gear_stacks import GearStack, VaeStack, check_stackable
 from fairgear.methods.gear_training import GearTask
 from fairgear.methods.generator_report import GeneratorReport, report_generator
-from fairgear.methods.generators import Ego, FlipOnly, Generator, VaeGenerator
+from fairgear.methods.generators import FlipOnly, Generator, VaeGenerator
 from fairgear.methods.inputs import FeatureScaler
 from fairgear.methods.network_method import NetworkMethod
 from fairgear.methods.thresholds import most_accurate
@@ -260,7 +259,7 @@ class Gear(NetworkMethod):
     def chunks(
         self, graph: SensitiveGraph, *, nodes: Tensor | None = None
     ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Both averaged over the assignments, where there are any; a few people at a time.
+        """A few people at a time.
 
         Where several processes do this together, each has a part of every chunk.
         """
@@ -275,41 +274,13 @@ class Gear(NetworkMethod):
         index = self.ego_index(graph, None if every else nodes)
         rows = nodes if every else torch.arange(len(nodes))
         egos = EgoSource(graph, index, self.scaler_, device)
-        fixed = self._assignments(graph)
         job = ranks()
         with bar("embedding", total=len(rows)) as shown:
             for chunk in torch.split(rows, _CHUNK * job.size):
-                own = self._embedded(egos(chunk[job.share(len(chunk))]), fixed)
-                z, logits = (job.gathered(part, len(chunk)) for part in own)
+                own = self._network(egos(chunk[job.share(len(chunk))]))
+                z, logits = (job.gathered(part.cpu(), len(chunk)) for part in own)
                 yield z, logits
                 shown.advance(len(chunk))
-
-    def _embedded(self, ego: Ego, fixed: Tensor) -> tuple[Tensor, Tensor]:
-        """Representations and logits of the centres, on the CPU."""
-        views = [ego]
-        if len(fixed):
-            assert ego.n_id is not None
-            members = fixed[:, ego.n_id.cpu()].to(ego.x.device) * ego.mask
-            views = [self._assigned(ego, sens) for sens in members]
-        outputs = [self._network(view) for view in views]
-        z, logits = (torch.stack(part).mean(dim=0).cpu() for part in zip(*outputs, strict=True))
-        return z, logits
-
-    def _assignments(self, graph: SensitiveGraph) -> Tensor:
-        """Fixed values of s by node id, the same in every world."""
-        count = self._fitted_config.assignments
-        draws = [
-            (node_uniform(graph.node_id, 0, f"assignment{draw}") < 0.5).long()
-            for draw in range(count)
-        ]
-        return torch.stack(draws) if draws else torch.empty(0, len(graph.x), dtype=torch.int64)
-
-    def _assigned(self, ego: Ego, sens: Tensor) -> Ego:
-        """The ego as the generator thinks it would be under `sens`; edges stay as they are."""
-        generator = self.generator()
-        assert generator is not None
-        full = torch.ones(len(ego), device=ego.x.device)
-        return generator.counterfactual(ego, sens, full, move_edges=False)
 
     def generator(self) -> Generator | None:
         """What makes the counterfactual egos of the fitted model.

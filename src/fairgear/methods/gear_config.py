@@ -212,8 +212,6 @@ class GearConfig(Config):
     direction: str = "auto"
     """The direction to erase: the shift that the `generator` has learned, the difference of the
     groups' `means`, or `auto`. [generator or means]"""
-    assignments: int = 0
-    """Fixed assignments of s over which predictions are averaged; 0 for the graph as it is."""
     normalize_rows: bool | None = None
     """Scale each person's features to unit length, so that a common factor changes nothing. [no,
     or yes where `erase` is 1]"""
@@ -248,14 +246,6 @@ class GearConfig(Config):
 
     def check_together(self) -> None:
         """Refuse settings that are fine one by one and not together."""
-        if self.uses_causal_model and self.assignments:
-            # It would have to be asked about every graph that the model is to predict on.
-            raise ParameterError(
-                "assignments with augmentation 'causal'",
-                got=self.assignments,
-                allowed="0",
-                next_step="leave assignments out, or use the augmentation 'vae'",
-            )
         self.check_labels(100)
 
     def check_labels(self, labels: int) -> None:
@@ -293,7 +283,6 @@ class GearConfig(Config):
             "min_dose": (0, 1),
             "edge_noise": (0, 1),
             "erase": (0, 1),
-            "assignments": (0, 1024),
             "ranks": ("auto", "unseen", "beside", "alone"),
             "learning_rate": (1e-8, 10.0),
             "steps": (1, 10**7),
@@ -330,7 +319,6 @@ class GearConfig(Config):
             edge_noise=0.0,
             use_sens=True,
             erase=None,
-            assignments=0,
             selection="loss",
             generator=GeneratorConfig(discriminator_weight=10.0, covariance_weight=0.0),
         )
@@ -356,11 +344,9 @@ class GearConfig(Config):
         change nothing.
         """
         if self.variant == "np":
-            return replace(
-                self, use_sens=True, erase=None, assignments=0, edge_noise=0.0, r2_limit=1.0
-            )
+            return replace(self, use_sens=True, erase=None, edge_noise=0.0, r2_limit=1.0)
         if self.variant == "nc":
-            return replace(self, use_sens=True, erase=None, assignments=0)
+            return replace(self, use_sens=True, erase=None)
         return self
 
     def ego_precision(self, people: int) -> str:
