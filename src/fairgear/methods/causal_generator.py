@@ -59,9 +59,7 @@ class CausalGenerator:
                     self._worlds.append((sens.to(device), index.in_world(world)))
                 shown.advance()
 
-    def counterfactual(
-        self, ego: Ego, sens: Tensor, dose: Tensor, *, move_edges: bool = True
-    ) -> Ego:
+    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
         """The counterfactual ego; a changed link is taken over with the chance `dose`."""
         if ego.n_id is None:
             raise ParameterError(
@@ -73,8 +71,7 @@ class CausalGenerator:
         zero, one = (values[ego.n_id] for values in self._x)
         target = torch.where(sens[..., None] == 1, one, zero)
         x = (ego.x + dose[..., None, None] * (target - ego.x)) * ego.mask[..., None]
-        edges = self._edges(ego, ego.n_id, sens, dose) if move_edges else ego.adjacency
-        return viewed(ego, sens, x, edges)
+        return viewed(ego, sens, x, self._edges(ego, ego.n_id, sens, dose))
 
     def _edges(self, ego: Ego, n_id: Tensor, sens: Tensor, dose: Tensor) -> Tensor:
         result, features = ego.adjacency, self._x[0]

@@ -53,9 +53,7 @@ class Generator(Protocol):
     [0, 1] scales the change of x and A, (B,) or (views, B). The answer has the same leading sizes.
     """
 
-    def counterfactual(
-        self, ego: Ego, sens: Tensor, dose: Tensor, *, move_edges: bool = True
-    ) -> Ego:
+    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
         """The counterfactual ego."""
         ...
 
@@ -63,9 +61,7 @@ class Generator(Protocol):
 class FlipOnly:
     """Changes s and nothing else: the variant without an augmentation module."""
 
-    def counterfactual(
-        self, ego: Ego, sens: Tensor, dose: Tensor, *, move_edges: bool = True
-    ) -> Ego:
+    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
         """The ego with s set."""
         return viewed(ego, sens, ego.x, ego.adjacency)
 
@@ -81,9 +77,7 @@ class VaeGenerator:
     def __init__(self, vae: GraphVAE) -> None:
         self.vae = vae
 
-    def counterfactual(
-        self, ego: Ego, sens: Tensor, dose: Tensor, *, move_edges: bool = True
-    ) -> Ego:
+    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
         """The counterfactual ego; which edges move is drawn from torch's generator."""
         with torch.no_grad():
             h = self.latent(ego)
@@ -91,8 +85,7 @@ class VaeGenerator:
             shared = h.expand(*sens.shape, h.shape[-1])
             shift = self.vae.decode_features(shared, sens) - self.vae.decode_features(h, ego.sens)
             x = (ego.x + dose[..., None, None] * shift) * ego.mask[..., None]
-            edges = self._edges(ego, h, shared, sens, dose) if move_edges else ego.adjacency
-            return viewed(ego, sens, x, edges)
+            return viewed(ego, sens, x, self._edges(ego, h, shared, sens, dose))
 
     def latent(self, ego: Ego) -> Tensor:
         """The posterior mean of H."""
