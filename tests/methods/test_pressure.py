@@ -31,6 +31,13 @@ def test_there_is_none_while_the_limit_is_kept() -> None:
     assert pressure.price(0.05) == pytest.approx(10 * 0.02)
 
 
+def test_logits_weigh_more_as_r2_is_pressed() -> None:
+    pressure = Pressure(0.03)
+    assert float(pressure.firmness) == 1
+    pressure.weight.fill_(2.5)
+    assert float(pressure.firmness) == 3.5
+
+
 def test_a_limit_of_one_is_none() -> None:
     assert not Pressure(1.0).limited
     assert Pressure(0.0).limited

@@ -192,10 +192,10 @@ class GearConfig(Config):
     consistency: str = "auto"
     """What of the logits must be alike: the `logit` itself; its tanh, which hardly moves far from
     the `boundary` at a probability of one half; or `auto`. [logit or boundary]"""
-    r2_limit: float = 1.0
+    r2_limit: float = 0.035
     """The R² between predicted labels and the mean sensitive value around a person that is allowed
-    on the validation people: as long as it is above, its weight in the loss grows. 1 allows all.
-    With a limit, a `logit_weight` of about 4 keeps flips down."""
+    on the validation people: as long as it is above, its weight in the loss grows, and that of the
+    logits with it. 1 allows all."""
     projection_heads: bool = False
     """Compare embeddings behind a projector and a predictor, as the released code does."""
     min_dose: float = 0.0
@@ -315,6 +315,7 @@ class GearConfig(Config):
             threshold="half",
             averaging=0.0,
             logit_weight=0.0,
+            r2_limit=1.0,
             min_dose=1.0,
             edge_noise=0.0,
             use_sens=True,

@@ -34,10 +34,10 @@ class Views:
 
 
 class GearLoss(nn.Module):
-    """L = L_p + λ L_f + weight·(logit inconsistency) + pressure·R² (+ the encoder's own term).
+    """L = L_p + λ L_f + (1 + π)·weight·(logit inconsistency) + π·R² (+ the encoder's own term).
 
-    A module that holds the networks it asks, so that the weights of several seeds can take their
-    place at once.
+    π is the pressure on R². A module that holds the networks it asks, so that the weights of
+    several seeds can take their place at once.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class GearLoss(nn.Module):
             parts,
             {
                 "fairness": self.config.fairness_weight,
-                "consistency": self.regime.logit_weight,
+                "consistency": self.regime.logit_weight * self.pressure.firmness,
                 "dependence": self.pressure.weight,
             },
         )

@@ -31,7 +31,7 @@ JUDGES = 10_000
 
 
 class GearTask(Task):
-    """L = L_p + λ L_f + weight·(logit inconsistency) + pressure·R² + μ‖θ‖² (+ the encoder's)."""
+    """GearLoss + μ‖θ‖², on batches of egos."""
 
     def __init__(
         self,

@@ -9,6 +9,8 @@ from torch import nn
 _RATE = 0.2
 # More than this and nothing but R² would be learned.
 _MOST = 10.0
+# How much heavier each unit of that weight makes the difference of logits.
+_ALONG = 1.0
 # What a unit of R² above the limit costs a state that may be kept, in AUROC.
 _PRICE = 10.0
 
@@ -40,6 +42,14 @@ class Pressure(nn.Module):
     def heed(self, r2: float, steps: int) -> None:
         """Look at the R² after so many more steps."""
         self.weight.add_(_RATE * steps * (r2 - self.limit)).clamp_(0.0, _MOST)
+
+    @property
+    def firmness(self) -> torch.Tensor:
+        """By how much heavier the difference of logits is to weigh, so that flips stay down.
+
+        Labels that no longer follow who is around lie closer to the boundary.
+        """
+        return 1 + _ALONG * self.weight
 
     def price(self, r2: float) -> float:
         """What a state with that R² has to make up for elsewhere."""
