@@ -52,7 +52,8 @@ def reproduce(
     what
         table1, table2, table3, tableS1 (with figure 4), figure5, tradeoff, additions, or all.
     seeds
-        How many, from 0; or which, as 10-19. [default: 10, with --quick 1]
+        How many, from 0; or which, as 10-19. [default: 10, of figure5, tradeoff and additions 5,
+        with --quick 1]
     datasets
         Some of synthetic, bail and credit. [default: all that the table has]
     quick
@@ -87,7 +88,7 @@ def reproduce(
             next_step="try fairgear reproduce all --quick",
         )
     _check_jobs(jobs)
-    chosen = seeds_of(seeds or ("1" if quick else "10"))
+    chosen = () if seeds is None else seeds_of(seeds)
     study = Study.of(what, chosen, datasets=datasets or (), quick=quick, device=device)
     records = Records(out / "rows.csv" if rows is None else rows)
     at_once = (os.cpu_count() or 1) if jobs is None else jobs

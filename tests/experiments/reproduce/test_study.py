@@ -48,6 +48,22 @@ def test_one_seed_of_everything_comes_before_the_next() -> None:
     assert [cell[:2] for cell in found[:half]] == [cell[:2] for cell in found[half:]]
 
 
+def test_a_table_has_as_many_seeds_as_its_recipe_asks_for_unless_somebody_says() -> None:
+    names = ["table2", "additions"]
+
+    def seeds(plan: Study) -> list[int]:
+        return [len({cell.config.seed for cell in plan.cells(one)}) for one in plan.recipes]
+
+    plan = Study.of(names)
+    assert seeds(plan) == [10, 5]
+    # Five seeds of both, then five more of the first alone, whose runs are partly the other's.
+    assert len(plan.cells()) == len(Study.of(names, range(5)).cells()) + len(
+        Study.of(["table2"], range(5, 10)).cells()
+    )
+    assert seeds(Study.of(names, range(10, 17))) == [7, 7]
+    assert seeds(Study.of(names, quick=True)) == [1, 1]
+
+
 def test_tables_share_their_runs() -> None:
     alone = [len(Study.of([name], (0,)).cells()) for name in ("table2", "table3")]
     both = Study.of(["table2", "table3"], (0,))

@@ -108,6 +108,14 @@ def test_a_worker_stays_with_its_graph_and_others_begin_another(
     ]
 
 
+def test_whoever_has_no_graph_left_helps_where_most_is_to_do(
+    here: list[Here], tmp_path: Path
+) -> None:
+    few, many = toy_study((0,)).cells(), toy_study((1,)).cells()
+    list(outcomes([*few, *many, *many], tmp_path, jobs=3, keep=False))
+    assert [{seed for seed, _ in worker.given} for worker in here] == [{0}, {1}, {1}]
+
+
 def test_whoever_stops_listening_ends_all_workers(here: list[Here], tmp_path: Path) -> None:
     running = outcomes(toy_study().cells(), tmp_path, jobs=2, keep=False)
     next(running)

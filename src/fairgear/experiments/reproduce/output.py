@@ -80,6 +80,7 @@ def made(study: Study, records: Records) -> str:
         for one in study.recipes
         if one.lines
     ]
+    seeds = [seed for one in study.recipes for seed in study.seeds_of(one)]
     hours = rows["seconds"].sum() / 3600
     places = rows.get("device", pd.Series(dtype=str)).value_counts().sort_index(ascending=False)
     where = ", ".join(
@@ -87,8 +88,8 @@ def made(study: Study, records: Records) -> str:
     )
     warning = "**Quick: few training steps. Nothing here says how good a method is.**\n\n"
     return (warning if study.quick else "") + (
-        f"{len(rows)} of {len(cells)} runs ({'; '.join(done)}) of the seeds {study.seeds[0]} to "
-        f"{study.seeds[-1]}, {hours:.1f} hours of one core or card ({where}), "
+        f"{len(rows)} of {len(cells)} runs ({'; '.join(done)}) of the seeds {min(seeds)} to "
+        f"{max(seeds)}, {hours:.1f} hours of one core or card ({where}), "
         f"at commits {commits}.\n"
     )
 

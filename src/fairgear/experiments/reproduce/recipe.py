@@ -58,6 +58,7 @@ class Recipe:
         groups: names for sets of lines.
         claims: what the paper says of it.
         trends: the same of curves.
+        seeds: how many it has where nobody says.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Recipe:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     trends: tuple[Trend, ...] = ()
+    seeds: int = 10
 
 
 def recipe(name: str, *, quick: bool = False) -> Recipe:
@@ -95,6 +97,7 @@ def recipe(name: str, *, quick: bool = False) -> Recipe:
         groups,
         tuple(Claim.of(one, groups) for one in plan.get("claims", ())),
         tuple(Trend.of(one) for one in plan.get("trends", ())),
+        1 if quick else plan.get("seeds", Recipe.seeds),
     )
 
 

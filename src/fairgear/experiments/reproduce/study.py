@@ -30,7 +30,7 @@ class Study:
 
     Attributes:
         recipes: the tables and figures.
-        seeds: of the runs, each with a split of its own.
+        seeds: of the runs, each with a split of its own; empty for those of each recipe.
         datasets: those to keep to; empty for all that a recipe names.
         device: of the runs.
         quick: whether runs have a few steps only.
@@ -46,7 +46,7 @@ class Study:
     def of(
         cls,
         names: Sequence[str],
-        seeds: Sequence[int],
+        seeds: Sequence[int] = (),
         *,
         datasets: Sequence[str] = (),
         quick: bool = False,
@@ -75,6 +75,10 @@ class Study:
         """Those of a recipe that are wanted."""
         return tuple(name for name in one.datasets if not self.datasets or name in self.datasets)
 
+    def seeds_of(self, one: Recipe) -> tuple[int, ...]:
+        """Those of a recipe: the ones that are wanted, or as many as it asks for."""
+        return self.seeds or tuple(range(one.seeds))
+
     def cell(self, line: Line, dataset: str, seed: int) -> Cell:
         """One run of a line."""
         config = line.entry.run(dataset, seed, SPLIT)
@@ -84,8 +88,11 @@ class Study:
     def cells(self, of: Recipe | None = None) -> list[Cell]:
         """One seed of everything before the next, so that an interrupted study has whole tables."""
         found: dict[Key, Cell] = {}
-        for seed in self.seeds:
-            for one in self.recipes if of is None else (of,):
+        recipes = self.recipes if of is None else (of,)
+        for seed in dict.fromkeys(seed for one in recipes for seed in self.seeds_of(one)):
+            for one in recipes:
+                if seed not in self.seeds_of(one):
+                    continue
                 for dataset in self.datasets_of(one):
                     for line in one.lines:
                         cell = self.cell(line, dataset, seed)

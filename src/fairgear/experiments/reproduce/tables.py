@@ -37,7 +37,7 @@ def line_rows(study: Study, recipe: Recipe, records: Records) -> pd.DataFrame:
         cells = [
             study.cell(line, dataset, seed)
             for dataset in study.datasets_of(recipe)
-            for seed in study.seeds
+            for seed in study.seeds_of(recipe)
         ]
         rows = records.of(cells)
         parts.append(

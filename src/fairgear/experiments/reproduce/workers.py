@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -107,11 +108,14 @@ def outcomes(cells: Sequence[Cell], folder: Path, *, jobs: int, keep: bool) -> I
 
 
 def _next(left: list[Cell], worker: Worker, taken: Sequence[tuple[str, int] | None]) -> Cell:
-    """The worker's own graph first, then one that nobody has, then whatever is left."""
+    """The worker's own graph first, then one that nobody has, then where help is needed most."""
+    count = Counter(map(graph_of, left))
+    # Of equals the one that comes first in the plan.
+    needy = max(count, key=lambda graph: count[graph] / max(1, taken.count(graph)))
     for wanted in (
         lambda graph: graph == worker.graph,
         lambda graph: graph not in taken,
-        lambda _: True,
+        lambda graph: graph == needy,
     ):
         for place, cell in enumerate(left):
             if wanted(graph_of(cell)):
