@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 import torch
 from torch import Tensor
@@ -36,3 +38,29 @@ def losses(recorded: bool) -> list[float]:
 
 def test_a_recorded_step_does_what_a_plain_one_does() -> None:
     assert losses(recorded=True) == losses(recorded=False)
+
+
+def test_an_earlier_recording_that_falls_to_the_collector_does_not_spoil_the_next() -> None:
+    earlier = Recorded(lambda x: {"sum": x.sum()})
+    x = torch.ones(3, device="cuda")
+    for _ in range(5):
+        earlier(x)
+    around: list[object] = [earlier]
+    around.append(around)
+    kept = [around]
+    del earlier, around
+
+    def work(x: Tensor) -> dict[str, Tensor]:
+        if torch.cuda.is_current_stream_capturing():
+            # From here on only the collector can free it, which would run with the next object.
+            kept.clear()
+        return {"sum": torch.stack([x * number for number in range(50)]).sum()}
+
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        later = Recorded(work)
+        found = [float(later(x)["sum"]) for _ in range(5)]
+    finally:
+        gc.set_threshold(*before)
+    assert found == [3 * 49 * 25.0] * 5

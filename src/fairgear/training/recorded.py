@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -52,5 +54,18 @@ class Recorded:
     def _record(self, inputs: tuple[Tensor, ...]) -> None:
         self._inputs = tuple(given.clone() for given in inputs)
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
+        with _nothing_collected(), torch.cuda.graph(self._graph):
             self._outputs = self._work(*self._inputs)
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Python's collector rests: an earlier recording that it frees would spoil the one under way."""
+    gc.collect()
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
