@@ -60,7 +60,7 @@ class Recorded:
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """Python's collector rests: an earlier recording that it frees would spoil the one under way."""
+    """Python's collector rests: to free an earlier recording would spoil the one under way."""
     gc.collect()
     before = gc.isenabled()
     gc.disable()
