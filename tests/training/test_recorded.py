@@ -1,8 +1,9 @@
-"""Recorded work against plain work; needs a CUDA card."""
+"""Recorded work against plain work, which needs a CUDA card; and what must not disturb it."""
 
 from __future__ import annotations
 
 import gc
+import weakref
 
 import pytest
 import torch
@@ -10,9 +11,7 @@ from torch import Tensor
 
 from fairgear.training import seeded
 from fairgear.training.adam import adam, set_learning_rate
-from fairgear.training.recorded import Recorded
-
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA card")
+from fairgear.training.recorded import Recorded, _nothing_collected
 
 
 def losses(recorded: bool) -> list[float]:
@@ -36,31 +35,36 @@ def losses(recorded: bool) -> list[float]:
     return found
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA card")
 def test_a_recorded_step_does_what_a_plain_one_does() -> None:
     assert losses(recorded=True) == losses(recorded=False)
 
 
-def test_an_earlier_recording_that_falls_to_the_collector_does_not_spoil_the_next() -> None:
-    earlier = Recorded(lambda x: {"sum": x.sum()})
-    x = torch.ones(3, device="cuda")
-    for _ in range(5):
-        earlier(x)
-    around: list[object] = [earlier]
-    around.append(around)
-    kept = [around]
-    del earlier, around
+class Held:
+    """Something in a cycle, which only the collector frees."""
 
-    def work(x: Tensor) -> dict[str, Tensor]:
-        if torch.cuda.is_current_stream_capturing():
-            # From here on only the collector can free it, which would run with the next object.
-            kept.clear()
-        return {"sum": torch.stack([x * number for number in range(50)]).sum()}
+    def __init__(self) -> None:
+        self.itself = self
 
-    before = gc.get_threshold()
-    gc.set_threshold(1)
+
+def test_nothing_is_freed_by_the_collector_while_a_recording_is_made() -> None:
+    # On a card, to free an earlier recording meanwhile has spoilt the one under way.
+    assert gc.isenabled()
+    earlier = weakref.ref(Held())
+    with _nothing_collected():
+        assert earlier() is None
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError), _nothing_collected():
+        _ = 1 / 0
+    assert gc.isenabled()
+
+
+def test_a_collector_that_rests_goes_on_resting() -> None:
+    gc.disable()
     try:
-        later = Recorded(work)
-        found = [float(later(x)["sum"]) for _ in range(5)]
+        with _nothing_collected():
+            pass
+        assert not gc.isenabled()
     finally:
-        gc.set_threshold(*before)
-    assert found == [3 * 49 * 25.0] * 5
+        gc.enable()
