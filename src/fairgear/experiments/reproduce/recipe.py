@@ -148,7 +148,8 @@ def _curve(family: str, base: str, plan: Mapping[str, Any], quick: bool) -> Iter
     bare = varied(base, {}, quick=quick)
     for value in plan["quick" if quick else "values"]:
         entry = varied(base, {setting: value}, quick=quick)
-        name = f"{family}, {setting} = {value:g}" if "family" in plan else f"{family} = {value:g}"
+        whose = f"{plan.get('method', family)}, {setting}" if "family" in plan else family
+        name = f"{whose} = {value:g}"
         yield Line(name, entry, family=family, value=float(value), own=entry == bare)
 
 
