@@ -10,7 +10,8 @@ from fairgear.methods.gear_data import GearData
 from fairgear.methods.gear_loss import Views, flip_rate
 from fairgear.methods.inputs import FeatureScaler
 from fairgear.metrics import r2
-from tests.methods.tiny import tiny
+from fairgear.nn import objectives
+from tests.methods.tiny import telling, tiny
 
 
 def test_around_is_that_of_the_graph_in_the_order_of_ids(graph: SensitiveGraph) -> None:
@@ -28,21 +29,39 @@ def test_around_is_that_of_the_graph_in_the_order_of_ids(graph: SensitiveGraph) 
 
 
 def test_a_limit_on_r2_is_heeded_in_training(dense: SensitiveGraph) -> None:
+    people = telling(dense)
     near = closed_neighborhood_mean(dense.sens, dense.edge_index)
-    x = dense.x.clone()
-    x[:, 0] = near
-    # Features and labels say who is around.
-    telling = dense.replace(x=x, y=(near + 0.1 * x[:, 2] > near.median()).long())
 
     def r2_of(limit: float) -> float:
         gear = tiny(
             r2_limit=limit, steps=200, validate_every=10, averaging=0.0, erase=None, logit_weight=0
-        ).fit(telling)
+        ).fit(people)
         rows = gear.history_["network"].training
         assert (limit < 1) == ("dependence" in rows[-1])
-        return r2(gear.predict(telling), near)
+        return r2(gear.predict(people), near)
 
     assert r2_of(0.0) < r2_of(1.0) / 2
+
+
+def test_pressure_weighs_r2_and_makes_logits_heavier(dense: SensitiveGraph) -> None:
+    gear = tiny(logit_weight=3.0, r2_limit=0.02, dropout=0.0)
+    data = gear._begin(dense)
+    task = gear._network_task(data, gear._regimes(dense)[0], None)
+    people = torch.arange(30)
+
+    def terms(pressure: float) -> objectives.Terms:
+        task.loss.pressure.weight.fill_(pressure)
+        torch.manual_seed(0)
+        ego = data.egos(people)
+        found: objectives.Terms = task.loss(ego, data.sens_around[people], ego, data.y[people])
+        return found
+
+    plain, pressed = terms(0.0), terms(2.0)
+    parts = plain.parts
+    assert all(torch.equal(part, pressed.parts[name]) for name, part in parts.items())
+    assert parts["consistency"].item() > 0
+    more = 2 * parts["dependence"] + 3.0 * (2 / 4) * parts["consistency"]
+    torch.testing.assert_close(pressed.total - plain.total, more, atol=1e-5, rtol=1e-4)
 
 
 def test_flips_are_counted_at_the_threshold_in_use() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -58,6 +59,19 @@ def test_nothing_is_freed_by_the_collector_while_a_recording_is_made() -> None:
     with pytest.raises(ZeroDivisionError), _nothing_collected():
         _ = 1 / 0
     assert gc.isenabled()
+
+
+def test_a_recording_is_made_while_the_collector_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", object)
+    monkeypatch.setattr(torch.cuda, "graph", lambda _: nullcontext())
+    resting = []
+
+    def work(x: Tensor) -> dict[str, Tensor]:
+        resting.append(not gc.isenabled())
+        return {"x": x}
+
+    Recorded(work)._record((torch.ones(1),))
+    assert resting == [True]
 
 
 def test_a_collector_that_rests_goes_on_resting() -> None:

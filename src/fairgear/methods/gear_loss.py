@@ -34,7 +34,7 @@ class Views:
 
 
 class GearLoss(nn.Module):
-    """L = L_p + λ L_f + (1 + π)·weight·(logit inconsistency) + π·R² (+ the encoder's own term).
+    """L = L_p + λ L_f + (1 + π/4)·weight·(logit inconsistency) + π·R² (+ the encoder's own term).
 
     π is the pressure on R². A module that holds the networks it asks, so that the weights of
     several seeds can take their place at once.

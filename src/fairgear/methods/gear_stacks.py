@@ -168,8 +168,9 @@ class GearStack(Stack):
         outcomes = [task.judged(views) for task, views in zip(self.tasks, joined, strict=True)]
         for task, outcome in zip(self.tasks, outcomes, strict=True):
             task.heed(outcome)
-        pressures = torch.stack([task.loss.pressure.weight for task in self.tasks])
-        self._weights.buffers["pressure.weight"].copy_(pressures)
+        for name, _ in self.tasks[0].loss.pressure.named_buffers():
+            each = [task.loss.pressure.get_buffer(name) for task in self.tasks]
+            self._weights.buffers[f"pressure.{name}"].copy_(torch.stack(each))
         return list(outcomes)
 
     def write_back(self) -> None:

@@ -80,7 +80,7 @@ def made(study: Study, records: Records) -> str:
         for one in study.recipes
         if one.lines
     ]
-    seeds = [seed for one in study.recipes for seed in study.seeds_of(one)]
+    seeds = [cell.config.seed for cell in cells] or [0]
     hours = rows["seconds"].sum() / 3600
     places = rows.get("device", pd.Series(dtype=str)).value_counts().sort_index(ascending=False)
     where = ", ".join(
