@@ -6,7 +6,8 @@
 
 Seeds 100 and 101 of the split `released`, which no table has, trained in the way that lets the
 network loose. R² and accuracy are those of the labels that are predicted for validation people;
-AUROC and flips, under the learned generator, are those of the step that was kept.
+AUROC and flips, under the learned generator, are those of the step that was kept. The rows that
+are kept were made on a card; a CPU's differ about as seeds do.
 """
 
 from __future__ import annotations
