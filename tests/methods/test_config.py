@@ -36,7 +36,6 @@ PAPER = {
     "use_sens": True,
     "erase": None,
     "normalize_rows": False,
-    "averaging": 0.0,
     "selection": "loss",
     "threshold": "half",
 }

@@ -233,8 +233,6 @@ class GearConfig(Config):
     """Steps between two looks at the validation data."""
     patience: int = 0
     """Steps without a better state after which training ends before its time; 0 for never."""
-    averaging: float = 0.99
-    """Decay of the running average of the weights that is validated and kept; 0 for none."""
     selection: str = "tradeoff"
     """The validated state to keep: best `tradeoff`, AUROC less flips and less ten times what
     R² is above its limit, or least `loss`."""
@@ -291,7 +289,6 @@ class GearConfig(Config):
             "precision": PRECISIONS,
             "validate_every": (1, 10**7),
             "patience": (0, 10**7),
-            "averaging": (0, 0.9999),
             "selection": ("tradeoff", "loss"),
             "direction": ("auto", "generator", "means"),
             "threshold": ("auto", "half", "validation"),
@@ -313,7 +310,6 @@ class GearConfig(Config):
             ranks="unseen",
             direction="generator",
             threshold="half",
-            averaging=0.0,
             logit_weight=0.0,
             r2_limit=1.0,
             min_dose=1.0,

@@ -20,8 +20,8 @@ from tests.experiments.reproduce.toy import toy_study
 
 # Entry to its revision and the digest of its settings at that revision.
 KEPT = {
-    "gear": (3, "9497a1be77a921bd"),
-    "gear:preset=paper": (1, "a2fe15a8aa8ad527"),
+    "gear": (4, "80b8cd99cc768567"),
+    "gear:preset=paper": (1, "39d4a029fb850099"),
     "gcn": (1, "f78b10d3ee90ad51"),
     "graphsage": (1, "f78b10d3ee90ad51"),
     "gin": (1, "f78b10d3ee90ad51"),
