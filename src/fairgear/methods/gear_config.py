@@ -213,8 +213,9 @@ class GearConfig(Config):
     """The direction to erase: the shift that the `generator` has learned, the difference of the
     groups' `means`, or `auto`. [generator or means]"""
     normalize_rows: bool | None = None
-    """Scale each person's features to unit length, so that a common factor changes nothing. [no,
-    or yes where `erase` is 1]"""
+    """Scale each person's features to unit length, so that a common factor changes nothing; by
+    a length that is nearly the same for everybody, so that little else is lost. [no, or yes where
+    `erase` is 1]"""
     ranks: str = "auto"
     """Whether the encoder sees where each feature, after erasing and scaling, stands among those
     of all people: `beside` the features, `alone`, `unseen`, or `auto`. [unseen or beside]"""

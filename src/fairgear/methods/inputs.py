@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph
+from fairgear.methods.lengths import EvenLength, spread_of
 
 
 class FeatureScaler(nn.Module):
@@ -32,7 +33,7 @@ class FeatureScaler(nn.Module):
         self.check(graph)
         x = self.columns(graph.x if order is None else graph.x[order.to(graph.x.device)])
         self.mean.copy_(x.mean(dim=0))
-        self.scale.copy_(_spread(x))
+        self.scale.copy_(spread_of(x))
         return self
 
     def forward(self, graph: SensitiveGraph) -> Tensor:
@@ -118,6 +119,7 @@ class UnitRows(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
+        self.length = EvenLength(width)
         for name in ("shift", "mean"):
             self.register_buffer(name, torch.zeros(width))
         for name in ("scale", "spread"):
@@ -126,12 +128,13 @@ class UnitRows(nn.Module):
     def fit(
         self, x: Tensor, sens: Tensor, scaler: FeatureScaler, erasure: Erasure | None
     ) -> UnitRows:
-        """Learn how to undo the scaler, and the scale of the result."""
+        """Learn how to undo the scaler, what length is, and the scale of the result."""
         self.shift.copy_(scaler.mean / scaler.scale)
         self.scale.copy_(scaler.scale)
+        self.length.fit(self._own(x, sens, erasure))
         rows = self._unit(x, sens, erasure).double()
         self.mean.copy_(rows.mean(dim=0))
-        self.spread.copy_(_spread(rows))
+        self.spread.copy_(spread_of(rows))
         return self
 
     def forward(self, x: Tensor, sens: Tensor, erasure: Erasure | None) -> Tensor:
@@ -140,13 +143,12 @@ class UnitRows(nn.Module):
         return scaled
 
     def _unit(self, x: Tensor, sens: Tensor, erasure: Erasure | None) -> Tensor:
-        x = x + self.shift
-        own: Tensor = self.scale * (x if erasure is None else erasure(x, sens))
-        unit: Tensor = own / own.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+        own = self._own(x, sens, erasure)
+        unit: Tensor = own / self.length(own)[..., None]
         return unit
 
-
-def _spread(x: Tensor) -> Tensor:
-    """Standard deviations; a constant column stays so: dividing by its rounding error would not."""
-    deviation = x.std(dim=0, correction=0)
-    return torch.where(deviation > 1e-6, deviation, torch.ones_like(deviation))
+    def _own(self, x: Tensor, sens: Tensor, erasure: Erasure | None) -> Tensor:
+        """Features in the units of the graph, without what the groups differ by."""
+        x = x + self.shift
+        own: Tensor = self.scale * (x if erasure is None else erasure(x, sens))
+        return own

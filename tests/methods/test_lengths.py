@@ -1,0 +1,106 @@
+"""The length that is nearly the same for everybody: a factor shows in it, and little else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from fairgear.methods import lengths
+from fairgear.methods.lengths import EvenLength
+
+
+def people(n: int = 2000, seed: int = 0, noise: int = 0) -> Tensor:
+    """Amounts with tails, a count, two kinds of people, and columns that tell nothing."""
+    drawn = torch.Generator().manual_seed(seed)
+    kind = torch.randint(0, 2, (n, 1), generator=drawn)
+    amounts = torch.randn(n, 2, generator=drawn).exp() / 5 + 0.3
+    count = torch.randint(0, 7, (n, 1), generator=drawn) - 2
+    rest = torch.randn(n, noise, generator=drawn) / 3
+    return torch.cat([2.0 * kind - 1, amounts, count.float(), rest], dim=1)
+
+
+def unevenness(values: Tensor) -> float:
+    return float(values.std() / values.mean())
+
+
+@given(st.integers(0, 10), st.floats(0.01, 100))
+def test_a_factor_shows_in_full(seed: int, factor: float) -> None:
+    length, asked = EvenLength(4).fit(people(300)), people(50, seed)
+    torch.testing.assert_close(
+        length(factor * asked), factor * length(asked), rtol=1e-4, atol=1e-6 * factor
+    )
+
+
+def test_one_mending_is_least_squares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lengths, "_TAILS", (3.0,))
+    x = people()
+    own = x.double().numpy()
+    first = np.sqrt((own**2 / (own**2).mean(axis=0)).mean(axis=1))
+    unit = own / first[:, None]
+    z = (unit - unit.mean(axis=0)) / unit.std(axis=0)
+    z = z / (1 + np.abs(z) / 3)
+    products = [z[:, i] * z[:, j] for i in range(4) for j in range(i, 4)]
+    told = np.column_stack([np.ones(len(z)), z, *products])
+    weights = np.linalg.lstsq(told, np.log(first), rcond=None)[0]
+    expected = np.exp(np.log(first) - told @ weights)
+    np.testing.assert_allclose(EvenLength(4).fit(x)(x).numpy(), expected, rtol=2e-3)
+
+
+@pytest.mark.parametrize(("noise", "share"), [(0, 0.25), (10, 0.4), (60, 0.5)])
+def test_it_is_more_even_than_the_norm_for_people_it_has_not_seen(noise: int, share: float) -> None:
+    length = EvenLength(4 + noise).fit(people(5000, noise=noise))
+    others = people(1000, seed=1, noise=noise)
+    assert unevenness(length(others)) < share * unevenness(others.norm(dim=1))
+
+
+def test_each_mending_makes_it_more_even() -> None:
+    x = people()
+    length = EvenLength(4).fit(x)
+    found = [value := length._first(x)]
+    for mender in length.menders:
+        found.append(value := mender(x, value))
+    steps = [unevenness(each) for each in found]
+    assert steps == sorted(steps, reverse=True)
+    assert steps[-1] < 0.3 * steps[0]
+
+
+def test_few_people_and_many_columns_leave_it_a_length() -> None:
+    x = people(12, noise=40)
+    length = EvenLength(44).fit(x)
+    found = length(people(100, seed=2, noise=40))
+    assert bool(((found > 0.2) & (found < 5)).all())
+
+
+def test_nobody_is_mended_by_more_than_anybody_was_off() -> None:
+    length = EvenLength(4).fit(people())
+    strange = torch.tensor([[1e6, -3.0, 1e-3, 2.0], [0.0, 0.0, 0.0, 1e-9]])
+    off = (length(strange) / length._first(strange)).log().abs()
+    most = sum(state for name, state in length.state_dict().items() if name.endswith("most"))
+    assert bool((off <= most + 1e-5).all())
+
+
+def test_zeros_and_columns_of_zeros_stay_finite() -> None:
+    x = people()
+    x[:, 1] = 0
+    x[7] = 0
+    length = EvenLength(4).fit(x)
+    assert bool(torch.isfinite(x / length(x)[:, None]).all())
+
+
+def test_of_many_people_a_part_says_what_length_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = people()
+    whole = EvenLength(4).fit(x)(x)
+    monkeypatch.setattr(lengths, "_PEOPLE", 700)
+    part = EvenLength(4).fit(x)
+    assert torch.equal(part.sizes, EvenLength(4).fit(x[::3]).sizes)
+    assert float((part(x) / whole).log().abs().mean()) < 0.01
+
+
+def test_it_is_saved_with_the_weights() -> None:
+    length, copy, x = EvenLength(4).fit(people()), EvenLength(4), people(20, seed=3)
+    copy.load_state_dict(length.state_dict())
+    assert torch.equal(copy(x), length(x))
