@@ -43,7 +43,7 @@ def same_weights(one: torch.nn.Module, other: torch.nn.Module) -> None:
     ("more", "limit"),
     [
         ({}, 1.0),
-        ({"ranks": "beside"}, 0.01),
+        ({"ranks": "beside", "normalize_rows": True}, 0.01),
     ],
 )
 def test_a_step_of_all_is_a_step_of_each(
