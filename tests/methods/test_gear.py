@@ -215,7 +215,7 @@ def test_another_graph_is_scored_by_itself(fitted: Gear, dense: SensitiveGraph) 
 
 
 def test_hidden_s_alone_changes_nothing(dense: SensitiveGraph) -> None:
-    """With s hidden and nothing erased or averaged, s alone changes nothing; seen, it does."""
+    """With s hidden and nothing erased, s alone changes nothing; seen, it does."""
     gear = tiny(erase=None, use_sens=False).fit(dense)
     flipped = dense.x.clone()
     flipped[:, 1] = 1 - dense.sens

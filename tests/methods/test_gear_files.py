@@ -87,7 +87,9 @@ def test_a_pickle_in_place_of_the_weights_is_refused_and_never_run(saved: Path) 
     assert not trap.sprung.exists()
 
 
-@pytest.mark.parametrize("content", [None, "", "[1, 2]", "{}", '{"format": 2}', "\x00"])
+@pytest.mark.parametrize(
+    "content", [None, "", "[1, 2]", "{}", '{"format": 2}', '{"format": 3}', "\x00"]
+)
 def test_a_folder_without_a_proper_model_json_is_refused(content: str | None, saved: Path) -> None:
     (saved / "model.json").unlink()
     if content is not None:

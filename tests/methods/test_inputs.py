@@ -12,6 +12,7 @@ from torch import Tensor
 from fairgear import SensitiveGraph
 from fairgear.errors import GraphError
 from fairgear.methods.inputs import Erasure, FeatureScaler, UnitRows
+from fairgear.methods.lengths import EvenLength
 from tests.graphs import random_graph
 
 
@@ -113,6 +114,23 @@ def test_neither_a_factor_nor_a_move_along_v_changes_erased_unit_rows(
     moved[:, 1] = graph.x[:, 1]
     same = torch.allclose(prepared(graph.replace(x=moved)), prepared(graph), atol=1e-3)
     assert same == (share == 1.0)
+
+
+def test_length_is_learned_from_what_is_left_after_erasing() -> None:
+    graph = random_graph(n=400)
+    sens = graph.sens.float()
+    x = graph.x.clone()
+    # Without v, which both columns have, their sum is the same for everybody.
+    kind = (x[:, 3] > 0).float()
+    x[:, 0], x[:, 2] = kind + 2 * sens, 1 - kind + 2 * sens
+    graph = graph.replace(x=x)
+    scaler = scaler_of(graph)
+    erasure = Erasure(3, 1.0).fit(scaler(graph), graph.sens)
+    rows = UnitRows(3).fit(scaler(graph), graph.sens, scaler, erasure)
+    own = rows._own(scaler(graph), graph.sens, erasure)
+    learned_before = EvenLength(3).fit(rows._own(scaler(graph), graph.sens, None))
+    found, other = rows.length(own), learned_before(own)
+    assert float(found.std() / found.mean()) < 0.5 * float(other.std() / other.mean())
 
 
 def test_a_row_of_zeros_has_no_length_and_stays_finite() -> None:

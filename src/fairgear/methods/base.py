@@ -21,7 +21,7 @@ from fairgear.registry import Registry
 from fairgear.tensor_files import read_tensors, write_tensors
 
 # Of a saved model; another number when what is saved changes.
-FORMAT = 2
+FORMAT = 3
 
 Scores = NDArray[np.float64]
 Labels = NDArray[np.int64]
