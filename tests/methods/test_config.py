@@ -36,16 +36,11 @@ PAPER = {
     "use_sens": True,
     "erase": None,
     "normalize_rows": False,
+    "averaging": 0.0,
     "selection": "loss",
     "threshold": "half",
 }
 PAPER_GENERATOR = {"discriminator_weight": 10.0, "ranges": 4, "covariance_weight": 0.0}
-
-
-def test_a_way_that_was_saved_before_there_were_ranks_has_none() -> None:
-    values = asdict(Regime.held_back())
-    del values["ranks"], values["consistency"]
-    assert Regime.from_dict(values) == Regime.held_back()
 
 
 def test_the_paper_preset_is_the_papers() -> None:

@@ -150,7 +150,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_model(
 ) -> None:
     # With a limit that is not kept there is pressure, which must go on as it was.
     graph = telling(graph)
-    settings = {"variant": variant, "r2_limit": 0.0, "validate_every": 4}
+    settings = {"variant": variant, "averaging": 0.9, "r2_limit": 0.0, "validate_every": 4}
     whole = tiny(**settings).fit(graph)
     monkeypatch.setattr(Checkpoint, "due", lambda self: True)
     folder = tmp_path / "unfinished"

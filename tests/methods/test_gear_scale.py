@@ -71,9 +71,13 @@ def test_statistics_come_from_some_people_and_from_all_where_a_group_is_rare(
     assert torch.equal(gear_data._asked(order, rare), order)
 
 
-def test_a_fit_that_writes_checkpoints_is_the_same(graph: SensitiveGraph, tmp_path: Path) -> None:
-    plain = tiny(variant="np").fit(graph)
-    kept = tiny(variant="np").fit(graph, checkpoint=tmp_path)
+@pytest.mark.parametrize("averaging", [0.0, 0.9])
+def test_a_fit_without_averaging_is_kept_and_resumed_too(
+    graph: SensitiveGraph, tmp_path: Path, averaging: float
+) -> None:
+    settings = {"averaging": averaging, "variant": "np"}
+    plain = tiny(**settings).fit(graph)
+    kept = tiny(**settings).fit(graph, checkpoint=tmp_path)
     assert np.array_equal(plain.predict_proba(graph), kept.predict_proba(graph))
 
 

@@ -42,8 +42,9 @@ def same_weights(one: torch.nn.Module, other: torch.nn.Module) -> None:
 @pytest.mark.parametrize(
     ("more", "limit"),
     [
-        ({}, 1.0),
-        ({"ranks": "beside", "normalize_rows": True}, 0.01),
+        ({"averaging": 0.0}, 1.0),
+        ({"averaging": 0.9}, 1.0),
+        ({"averaging": 0.9, "ranks": "beside", "normalize_rows": True}, 0.01),
     ],
 )
 def test_a_step_of_all_is_a_step_of_each(
@@ -79,6 +80,7 @@ def test_a_step_of_all_is_a_step_of_each(
     stack.write_back()
     for one, other in zip(alone, together, strict=True):
         same_weights(one.network, other.network)
+        same_weights(one.average, other.average)
     with torch.no_grad():
         for task, outcome in zip(alone, stack.validate(), strict=True):
             task.network.eval()

@@ -224,6 +224,7 @@ def _gear() -> dict[str, Any]:
         "steps": 1000,
         "batch_size": 100,
         "validate_every": 20,
+        "averaging": 0.0,
         "selection": "tradeoff",
         "threshold": "half",
         "generator": {

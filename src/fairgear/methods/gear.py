@@ -241,7 +241,7 @@ class Gear(NetworkMethod):
         """Write down how well it went, and keep the network if it is the best so far."""
         regime, score = task.regime, _score(history)
         if not self.trials_ or score > max(trial.score for trial in self.trials_):
-            self._network, self.regime_ = task.network, regime
+            self._network, self.regime_ = task.average, regime
             self.history_["network"] = history
             self.erases_means_ = task.network.erasure is not None and (
                 shift is None or not regime.from_generator

@@ -75,6 +75,7 @@ class Regime:
     threshold: str
     consistency: str
     ranks: str
+    averaging: float
 
     @classmethod
     def held_back(cls) -> Self:
@@ -92,6 +93,7 @@ class Regime:
             threshold="half",
             consistency="logit",
             ranks="unseen",
+            averaging=0.99,
         )
 
     @classmethod
@@ -110,6 +112,7 @@ class Regime:
             threshold="half",
             consistency="boundary",
             ranks="beside",
+            averaging=0.0,
         )
 
     @classmethod
@@ -124,11 +127,8 @@ class Regime:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From plain values; what a setting could not be is refused, and so is one left open.
-
-        Models that were saved before there were ranks are as if they had none.
-        """
-        regime = cls(**{"consistency": "logit", "ranks": "unseen", **values})
+        """From plain values; what a setting could not be is refused, and so is one left open."""
+        regime = cls(**values)
         GearConfig.from_dict(asdict(regime))
         if any(value in (None, "auto") for value in asdict(regime).values()):
             raise ParameterError(
@@ -234,6 +234,9 @@ class GearConfig(Config):
     """Steps between two looks at the validation data."""
     patience: int = 0
     """Steps without a better state after which training ends before its time; 0 for never."""
+    averaging: float | None = None
+    """Decay of the running average of the weights that is validated and kept; 0 for none. [0.99
+    or 0]"""
     selection: str = "tradeoff"
     """The validated state to keep: best `tradeoff`, AUROC less flips and less ten times what
     R² is above its limit, or least `loss`."""
@@ -290,6 +293,7 @@ class GearConfig(Config):
             "precision": PRECISIONS,
             "validate_every": (1, 10**7),
             "patience": (0, 10**7),
+            "averaging": (0, 0.9999),
             "selection": ("tradeoff", "loss"),
             "direction": ("auto", "generator", "means"),
             "threshold": ("auto", "half", "validation"),
@@ -311,6 +315,7 @@ class GearConfig(Config):
             ranks="unseen",
             direction="generator",
             threshold="half",
+            averaging=0.0,
             logit_weight=0.0,
             r2_limit=1.0,
             min_dose=1.0,

@@ -135,7 +135,9 @@ class GearStack(Stack):
             task.val_rows = judges(task.val_rows, task.y, fewest)
         self._train_rows = torch.stack([task.train_rows for task in tasks])
         self._weights = WeightStack([task.loss for task in tasks])
-        self._judged = self._weights.evaluating()
+        self._average = self._weights.evaluating()
+        if self.regime.averaging > 0:
+            self._average = WeightStack([task.average_loss for task in tasks]).evaluating()
         own = [v for k, v in self._weights.parameters.items() if k.startswith("network.")]
         self.optimizers = {
             "network": adam_of(own, self.regime.learning_rate, 2 * self.regime.weight_decay)
@@ -159,7 +161,7 @@ class GearStack(Stack):
         parts: list[list[Views]] = [[] for _ in self.tasks]
         rows = torch.stack([task.val_rows for task in self.tasks])
         for chunk in torch.split(rows, CHUNK, dim=1):
-            found = self._judged.each(_views, *_stacked_egos(self.egos, chunk))
+            found = self._average.each(_views, *_stacked_egos(self.egos, chunk))
             for place, held in enumerate(parts):
                 held.append(_views_of([tensor[place] for tensor in found], self.config))
         joined = [joined_views(held) for held in parts]
@@ -174,6 +176,7 @@ class GearStack(Stack):
     def write_back(self) -> None:
         """Put the weights into the modules of the tasks."""
         self._weights.write_back()
+        self._average.write_back()
 
     def _plain_update(self, labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
         self.optimizers["network"].zero_grad(set_to_none=True)
@@ -186,7 +189,21 @@ class GearStack(Stack):
                 )
             total.sum().backward()
         self.optimizers["network"].step()
+        self._update_average()
         return {name: part.detach() for name, part in parts.items()}
+
+    @torch.no_grad()
+    def _update_average(self) -> None:
+        if self.regime.averaging == 0:
+            return
+        now = {**self._weights.parameters, **self._weights.buffers}
+        means = {**self._average.parameters, **self._average.buffers}
+        for name, mean in means.items():
+            if name.startswith("network."):
+                if mean.is_floating_point():
+                    mean.lerp_(now[name], 1 - self.regime.averaging)
+                else:
+                    mean.copy_(now[name])
 
 
 def _stacked_egos(egos: EgoSource, people: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 import torch.nn.functional as F
 from sklearn.metrics import roc_auc_score
@@ -47,9 +49,15 @@ class GearTask(Task):
         self.train_rows = data.train_rows
         self.val_rows = judges(data.val_rows, data.y, JUDGES)
         self.loss = GearLoss(network, generator, config, regime)
-        # The same network, asked about egos as they are.
-        self.calm_loss = GearLoss(network, generator, config, regime)
+        # The average over the last steps is what is validated and kept: it is steadier than any
+        # one of them. Without averaging it is the network itself.
+        self.average = network
+        if regime.averaging > 0:
+            self.average = copy.deepcopy(network).requires_grad_(False)
+        self.average_loss = GearLoss(self.average, generator, config, regime)
         self.modules = {"network": network, "pressure": self.loss.pressure}
+        if self.average is not network:
+            self.modules["average"] = self.average
         # Adam adds weight_decay·θ to the gradient; that of μ‖θ‖² is 2μθ.
         self.optimizers = {
             "network": adam(network, regime.learning_rate, weight_decay=2 * regime.weight_decay)
@@ -72,9 +80,9 @@ class GearTask(Task):
 
     def validate(self) -> Validation:
         """AUROC, loss and flips on the validation people, under the learned generator."""
-        self.calm_loss.eval()
+        self.average_loss.eval()
         chunks = torch.split(self.val_rows, CHUNK)
-        views = [self.calm_loss.views(self.egos(rows))[0] for rows in chunks]
+        views = [self.average_loss.views(self.egos(rows))[0] for rows in chunks]
         outcome = self.judged(joined_views(views))
         self.heed(outcome)
         return outcome
@@ -95,7 +103,7 @@ class GearTask(Task):
             "prediction": F.binary_cross_entropy_with_logits(
                 views.logits, y.to(views.logits.dtype)
             ),
-            **self.calm_loss.fairness(views),
+            **self.average_loss.fairness(views),
         }
         figures = {name: float(value) for name, value in parts.items()}
         cut = self._cut(y, views.logits) if usable else 0.0
@@ -120,6 +128,7 @@ class GearTask(Task):
             self.config.micro_batches, [self.network], self._backward, labelled, anyone
         )
         optimizer.step()
+        self._update_average()
         return terms
 
     def _backward(self, labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
@@ -158,6 +167,19 @@ class GearTask(Task):
             return figures["auroc"] - figures["flips"] - price
         fairness = self.config.fairness_weight * figures.get("fairness", 0.0)
         return -(figures["prediction"] + fairness)
+
+    @torch.no_grad()
+    def _update_average(self) -> None:
+        decay = self.regime.averaging
+        if decay == 0:
+            return
+        for mean, now in zip(
+            self.average.state_dict().values(), self.network.state_dict().values(), strict=True
+        ):
+            if mean.is_floating_point():
+                mean.lerp_(now, 1 - decay)
+            else:
+                mean.copy_(now)
 
 
 def judges(rows: Tensor, y: Tensor, most: int) -> Tensor:
