@@ -238,6 +238,26 @@ def test_a_threshold_from_validation_is_no_less_accurate_there(
     assert np.array_equal(fitted.predict(dense)[val], scores > fitted.threshold_)
 
 
+@pytest.mark.parametrize(("threshold", "told"), [("half", True), ("validation", False)])
+def test_labels_that_another_threshold_would_better_are_told(
+    threshold: str, told: bool, graph: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    def moved(task: Task, **arguments: Any) -> History:
+        """Trained, and then everybody's logit, in the same order, on one side of the boundary."""
+        history = train(task, **arguments)
+        if isinstance(task, GearTask):
+            *_, bias = task.average.classifier.parameters()
+            bias.data += 5
+        return history
+
+    monkeypatch.setattr("fairgear.methods.gear.train", moved)
+    monkeypatch.setattr("fairgear.methods.gear.log", said.append)
+    tiny(threshold=threshold, steps=60, learning_rate=0.01).fit(graph)
+    assert any("less accurate on validation people" in line for line in said) == told
+
+
 def caught_task(monkeypatch: pytest.MonkeyPatch, graph: SensitiveGraph, **settings: Any) -> Task:
     """The task that trains the network, after a short training."""
     tasks: list[Task] = []

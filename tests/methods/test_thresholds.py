@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgear.methods.thresholds import most_accurate
+from fairgear.methods.thresholds import advice, most_accurate
 
 people = st.lists(
     st.tuples(st.integers(0, 1), st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.6, 0.9, 1.0])),
@@ -31,3 +31,18 @@ def test_no_threshold_between_scores_is_more_accurate(people: list[tuple[int, fl
 def test_people_on_both_sides_of_a_gap_are_told_apart() -> None:
     y, scores = np.array([0, 0, 1, 1]), np.array([0.7, 0.75, 0.8, 0.9])
     assert 0.75 <= most_accurate(y, scores) < 0.8
+
+
+def test_a_threshold_that_costs_much_is_told_and_one_that_costs_little_is_not() -> None:
+    y = np.array([0] * 10 + [1] * 10)
+    right = np.linspace(0.1, 0.9, 20)
+    assert advice(y, right) == ""
+    # Everybody above one half, in the same order: half of the labels are wrong.
+    told = advice(y, 0.5 + right / 2)
+    assert "0.50 less accurate" in told
+    assert 'above 0.75; threshold="validation"' in told
+    # One of twenty wrong is worth a line, one of forty is not.
+    wrong = right.copy()
+    wrong[9] = 0.505
+    assert "0.05 less accurate" in advice(y, wrong)
+    assert advice(np.tile(y, 2), np.concatenate([right, wrong])) == ""

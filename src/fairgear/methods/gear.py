@@ -29,9 +29,9 @@ from fairgear.methods.generator_report import GeneratorReport, report_generator
 from fairgear.methods.generators import FlipOnly, Generator, VaeGenerator
 from fairgear.methods.inputs import FeatureScaler
 from fairgear.methods.network_method import NetworkMethod
-from fairgear.methods.thresholds import most_accurate
+from fairgear.methods.thresholds import HALF, most_accurate
 from fairgear.nn import GraphVAE
-from fairgear.progress import bar
+from fairgear.progress import bar, log
 from fairgear.ranks import ranks
 from fairgear.tensor_files import damaged
 from fairgear.training import History, seeded, train
@@ -62,6 +62,7 @@ class Gear(NetworkMethod):
     config_type = GearConfig
     config: GearConfig
     _generator: Generator | None = None
+    _advice = ""
 
     def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
         super().__init__(seed=seed, device=device, **settings)
@@ -246,10 +247,13 @@ class Gear(NetworkMethod):
             self.erases_means_ = task.network.erasure is not None and (
                 shift is None or not regime.from_generator
             )
+            self._advice = task.advice()
         self.trials_.append(RegimeTrial(regime, score))
 
     def _settle_threshold(self, graph: SensitiveGraph) -> None:
-        self.threshold_ = 0.5
+        self.threshold_ = HALF
+        if self._advice:
+            log(self._advice)
         assert self.regime_ is not None
         if self.regime_.threshold == "validation":
             scores = self.predict_proba(graph, nodes=graph.val_mask)[:, 1]

@@ -15,7 +15,7 @@ from fairgear.methods.gear_loss import GearLoss, Views, flip_rate, joined_views
 from fairgear.methods.gear_network import GearNetwork
 from fairgear.methods.generators import Generator
 from fairgear.methods.pressure import adjusted
-from fairgear.methods.thresholds import most_accurate
+from fairgear.methods.thresholds import advice, most_accurate
 from fairgear.nn import objectives
 from fairgear.ranks import ranks
 from fairgear.training import Task, Validation
@@ -120,6 +120,17 @@ class GearTask(Task):
             return 0.0
         chosen = most_accurate(y.cpu().numpy(), logits.double().sigmoid().cpu().numpy())
         return float(torch.tensor(chosen, dtype=torch.float64).logit(eps=1e-12))
+
+    @torch.no_grad()
+    def advice(self) -> str:
+        """What the people who judge say about the threshold, of the state that was kept."""
+        if self.regime.threshold != "half":
+            return ""
+        self.average.eval()
+        chunks = torch.split(self.val_rows, CHUNK)
+        logits = torch.cat([self.average(self.egos(rows))[1] for rows in chunks])
+        y, scores = self.y[self.val_rows].cpu().numpy(), logits.double().sigmoid().cpu().numpy()
+        return advice(y, scores)
 
     def _plain_update(self, labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
         optimizer = self.optimizers["network"]
