@@ -23,6 +23,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "two layers": {"layers": 2},
     "256 dimensions": {"dim": 256},
     "logit weight 0": {"logit_weight": 0.0},
+    "no averaging of weights": {"averaging": 0.0},
     "edge noise 0": {"edge_noise": 0.0},
     "nothing erased, s hidden": {"erase": None},
 }

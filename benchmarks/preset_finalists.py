@@ -44,6 +44,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "four draws": {"neighbor_draws": 4},
     "k = 10": {"k": 10},
     "edge noise 0.5": {"edge_noise": 0.5},
+    "averaging 0.995": {"averaging": 0.995},
 }
 PLAN: list[tuple[str, Any, int]] = [
     (name, dataset, seed) for dataset, seed in SCENES for name in CHANGES

@@ -57,5 +57,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=2, help="models at a time; 0 for none")
     rows = carry_out(ROWS, PLAN, measure, jobs=parser.parse_args().jobs)
-    text = table(rows.sort_values("method", kind="stable"), ("method",), COLUMNS)
+    text = table(rows.sort_values("method", kind="stable"), ("method",), COLUMNS) + "\n"
     write_text(PAGE, with_blocks(PAGE.read_text(encoding="utf-8"), {"threshold": text}))
