@@ -75,7 +75,8 @@ def test_a_run_is_audited_on_the_people_that_it_kept(run: Path, tmp_path: Path) 
     kept = predicted[predicted["split"] == "test"]
     table = pd.read_parquet(tmp_path / "people.parquet")
     assert table["node_name"].tolist() == kept["node_name"].tolist()
-    assert np.array_equal(table["score"], kept["score"])
+    # The run asked about everybody and the audit about these; some processors round otherwise then.
+    np.testing.assert_allclose(table["score"], kept["score"], atol=1e-6)
 
 
 def test_a_saved_model_is_audited_on_what_is_named(run: Path, tmp_path: Path) -> None:

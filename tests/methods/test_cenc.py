@@ -213,7 +213,7 @@ def test_the_discriminator_learns_and_the_network_makes_it_harder() -> None:
     told = [float(trained.step(number)["adversary"]) for number in range(10)]
     assert told[-1] > told[0] + 0.2
     trained.weights["adversary"] = 10.0
-    fooled = [float(trained.step(number)["adversary"]) for number in range(10)]
+    fooled = [float(trained.step(number)["adversary"]) for number in range(20)]
     assert min(fooled) < told[-1] - 0.2
 
 
