@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas as pd
-from plan import RESULTS, table
+from plan import COLUMNS, RESULTS, table
 
 from fairgear.experiments.cell import Cell
 from fairgear.experiments.compare_entry import Entry
@@ -28,13 +28,6 @@ from fairgear.report.blocks import with_blocks
 ROWS = RESULTS / "credit_thresholds.csv"
 PAGE = RESULTS.parent / "results.md"
 TABLE2 = RESULTS / "reproduction.csv"
-COLUMNS = {
-    "accuracy": "accuracy",
-    "auroc": "AUROC",
-    "delta_cf_released": "δCF released",
-    "delta_cf": "δCF strict",
-    "r2": "R²",
-}
 SEEDS = range(5)
 
 

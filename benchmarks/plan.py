@@ -16,6 +16,14 @@ from fairgear.experiments.provenance import source_commit
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 CELL = ("method", "graph", "seed")
+# What most tables show of an evaluation.
+COLUMNS = {
+    "accuracy": "accuracy",
+    "auroc": "AUROC",
+    "delta_cf_released": "δCF released",
+    "delta_cf": "δCF strict",
+    "r2": "R²",
+}
 
 
 def carry_out(

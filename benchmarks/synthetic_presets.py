@@ -12,16 +12,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from plan import RESULTS, carry_out, table
+from plan import COLUMNS, RESULTS, carry_out, table
 
 ROWS = RESULTS / "synthetic_presets.csv"
-COLUMNS = {
-    "accuracy": "accuracy",
-    "auroc": "AUROC",
-    "delta_cf_released": "δCF released",
-    "delta_cf": "δCF strict",
-    "r2": "R²",
-}
 PLAN = (
     [("logistic X − s·v", graph, seed) for graph in range(7) for seed in range(5)]
     + [("logistic, v̂ erased", graph, seed) for graph in range(7) for seed in range(5)]

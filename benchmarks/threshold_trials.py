@@ -11,20 +11,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from plan import RESULTS, carry_out, table
+from plan import COLUMNS, RESULTS, carry_out, table
 
 from fairgear.files import write_text
 from fairgear.report.blocks import with_blocks
 
 ROWS = RESULTS / "threshold_trials.csv"
 PAGE = RESULTS.parent / "gear.md"
-COLUMNS = {
-    "accuracy": "accuracy",
-    "auroc": "AUROC",
-    "delta_cf_released": "δCF released",
-    "delta_cf": "δCF strict",
-    "r2": "R²",
-}
 ENCODERS = ("graphsage", "gin", "gcn", "jk")
 THRESHOLDS = ("half", "validation")
 SEEDS = (100, 101, 102)
