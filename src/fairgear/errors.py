@@ -6,7 +6,7 @@ from __future__ import annotations
 class FairgearError(Exception):
     """Something the user can put right; the command line prints it on one line, exit status 2."""
 
-    def __init__(self, what: str, *, got: object, allowed: object, next_step: str) -> None:
+    def __init__(self, what: str, got: object, allowed: object, next_step: str) -> None:
         self.what = what
         self.got = got
         self.allowed = allowed

@@ -96,9 +96,9 @@ def _locked(path: Path, how: int) -> Iterator[None]:
     except BlockingIOError as error:
         raise FileError(
             f"folder {path.parent}",
-            got="another command that works in it",
-            allowed="one at a time",
-            next_step="wait for it, or choose another --out",
+            "another command that works in it",
+            "one at a time",
+            "wait for it, or choose another --out",
         ) from error
 
 
@@ -136,18 +136,18 @@ def unreadable(path: Path | str, error: OSError) -> FileError:
     """The error for a user's file that the system does not let us read."""
     return FileError(
         f"file {path}",
-        got=(error.strerror or "an error").lower(),
-        allowed="a file one may read",
-        next_step="check the path",
+        (error.strerror or "an error").lower(),
+        "a file one may read",
+        "check the path",
     )
 
 
 def _unwritable(path: Path, reason: str) -> FileError:
     return FileError(
         f"cannot write {path}",
-        got=reason,
-        allowed="a file in a folder one may write to",
-        next_step="choose another place",
+        reason,
+        "a file in a folder one may write to",
+        "choose another place",
     )
 
 

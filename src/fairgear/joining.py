@@ -98,9 +98,9 @@ def _place_in_slurm(told: Mapping[str, str]) -> Place:
     if tasks % nodes:
         raise ParameterError(
             "tasks of this SLURM step",
-            got=f"{tasks} on {nodes} machines",
-            allowed="as many on each",
-            next_step="use --ntasks-per-node",
+            f"{tasks} on {nodes} machines",
+            "as many on each",
+            "use --ntasks-per-node",
         )
     # The same port on all machines, and seldom that of another job.
     port = 20000 + int(told["SLURM_JOB_ID"]) % 20000
@@ -155,9 +155,9 @@ def _join(where: Place, device: str) -> None:
     if on_cards and where.local_size > cards:
         raise ParameterError(
             "--devices",
-            got=where.local_size,
-            allowed=f"at most {cards}, the CUDA cards of this machine",
-            next_step="give as many as there are, or --device cpu",
+            where.local_size,
+            f"at most {cards}, the CUDA cards of this machine",
+            "give as many as there are, or --device cpu",
         )
     # Lightning asks the environment, and would find SLURM's answers where we started ourselves.
     os.environ.update(where.environment())
@@ -168,9 +168,9 @@ def _join(where: Place, device: str) -> None:
     except (RuntimeError, ValueError) as error:
         raise ParameterError(
             f"joining the job at {where.address}:{where.port}",
-            got=str(error).splitlines()[0],
-            allowed=f"{where.size} processes that reach it within {PATIENCE}",
-            next_step="check address and port, and that every machine was started",
+            str(error).splitlines()[0],
+            f"{where.size} processes that reach it within {PATIENCE}",
+            "check address and port, and that every machine was started",
         ) from error
 
 

@@ -133,9 +133,9 @@ def _noticing() -> Iterator[None]:
     except RuntimeError as error:
         raise LostRankError(
             "a process of this job",
-            got="no answer any more",
-            allowed="all of them to the end",
-            next_step="start the same command again; it goes on from the last checkpoint",
+            "no answer any more",
+            "all of them to the end",
+            "start the same command again; it goes on from the last checkpoint",
         ) from error
 
 
@@ -153,4 +153,4 @@ def _heard(said: Sequence[str]) -> FairgearError:
     """The error that another process has told of."""
     name, what, got, allowed, next_step = said
     kind: type[FairgearError] = getattr(errors, name, FairgearError)
-    return kind(what, got=got, allowed=allowed, next_step=next_step)
+    return kind(what, got, allowed, next_step)

@@ -30,10 +30,7 @@ class Registry(Generic[T]):
             near = difflib.get_close_matches(name, self._entries, n=1)
             step = f"did you mean {near[0]!r}?" if near else f"choose a {self.kind} from the list"
             raise UnknownNameError(
-                f"unknown {self.kind}",
-                got=repr(name),
-                allowed=", ".join(self._entries),
-                next_step=step.rstrip("?"),
+                f"unknown {self.kind}", repr(name), ", ".join(self._entries), step.rstrip("?")
             )
         return self._entries[name]
 

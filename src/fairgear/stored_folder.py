@@ -42,9 +42,9 @@ def read_facts(folder: Path) -> dict[str, Any]:
     if not fine:
         raise FileError(
             f"folder {folder}",
-            got=f"no {META} of a stored graph",
-            allowed="a folder that fairgear store wrote",
-            next_step="check the path, or build it with fairgear store",
+            f"no {META} of a stored graph",
+            "a folder that fairgear store wrote",
+            "check the path, or build it with fairgear store",
         )
     if facts.get("format") != FORMAT or any(
         not isinstance(facts.get(key), kind) for key, kind in _FACTS.items()
@@ -57,7 +57,7 @@ def damaged(folder: Path, got: str) -> FileError:
     """The error for a stored graph that is not as it was written."""
     return FileError(
         f"stored graph {folder}",
-        got=got,
-        allowed=f"files as fairgear store wrote them, format {FORMAT}",
-        next_step="build it again with fairgear store",
+        got,
+        f"files as fairgear store wrote them, format {FORMAT}",
+        "build it again with fairgear store",
     )

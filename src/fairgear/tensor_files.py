@@ -36,9 +36,9 @@ def damaged(path: Path) -> FileError:
     """The error for a file that cannot be what it should be."""
     return FileError(
         f"cannot read {path}",
-        got="a file that is missing, damaged, or no safetensors file of fairgear",
-        allowed="a file that fairgear wrote",
-        next_step="remove it and make it again, or take it from where it was whole",
+        "a file that is missing, damaged, or no safetensors file of fairgear",
+        "a file that fairgear wrote",
+        "remove it and make it again, or take it from where it was whole",
     )
 
 
@@ -48,8 +48,8 @@ def take(path: Path, tensors: dict[str, Tensor], name: str, shape: torch.Size) -
     if found is None or found.shape != shape:
         raise FileError(
             f"weights {name} in {path}",
-            got="none" if found is None else f"shape {tuple(found.shape)}",
-            allowed=f"shape {tuple(shape)}",
-            next_step="use the settings that they were trained with, or remove the file",
+            "none" if found is None else f"shape {tuple(found.shape)}",
+            f"shape {tuple(shape)}",
+            "use the settings that they were trained with, or remove the file",
         )
     return found

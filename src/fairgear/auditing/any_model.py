@@ -93,9 +93,7 @@ def audit_in(
     """Audit a model in worlds that are made once and shared; see `audit`."""
     for what, count in (("self_people", self_people), ("affected_people", affected_people)):
         if count is not None and count < 0:
-            raise ParameterError(
-                what, got=count, allowed="0 or more", next_step="leave it out for the usual number"
-            )
+            raise ParameterError(what, count, "0 or more", "leave it out for the usual number")
     graph = worlds.graph
     adapter = adapt(model, name=name, threshold=threshold)
     rows = select(graph, nodes)

@@ -45,9 +45,9 @@ class AuditFolder:
         except OSError as error:
             raise FileError(
                 f"output folder {self.path}",
-                got=str(error.strerror or error).lower(),
-                allowed="a folder, new or not",
-                next_step="choose another --out",
+                str(error.strerror or error).lower(),
+                "a folder, new or not",
+                "choose another --out",
             ) from error
         other = sorted(name for name in held - ours if not name.endswith(TEMPORARY))
         if AGAINST in other and self.against.path.is_dir():
@@ -57,9 +57,9 @@ class AuditFolder:
         if other:
             raise FileError(
                 f"output folder {self.path}",
-                got=f"other files in it, such as {other[0]}",
-                allowed="a new or empty folder, or that of an earlier audit",
-                next_step="choose another --out",
+                f"other files in it, such as {other[0]}",
+                "a new or empty folder, or that of an earlier audit",
+                "choose another --out",
             )
         remove_leftovers(self.path)
 
@@ -123,7 +123,7 @@ class AuditFolder:
     def _damaged(self) -> FileError:
         return FileError(
             f"audit folder {self.path}",
-            got="no audit.json and people.parquet of an audit in it",
-            allowed="a folder that fairgear audit wrote",
-            next_step="check the path, or audit again",
+            "no audit.json and people.parquet of an audit in it",
+            "a folder that fairgear audit wrote",
+            "check the path, or audit again",
         )

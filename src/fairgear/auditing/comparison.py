@@ -114,9 +114,9 @@ class Comparison:
         except (KeyError, TypeError, ValueError) as error:
             raise ParameterError(
                 "a comparison",
-                got=f"something else ({type(error).__name__}: {error})",
-                allowed="first, second, people, rows and notes, as to_dict writes them",
-                next_step="compare the two models again",
+                f"something else ({type(error).__name__}: {error})",
+                "first, second, people, rows and notes, as to_dict writes them",
+                "compare the two models again",
             ) from error
 
     def to_frame(self) -> pd.DataFrame:
@@ -189,9 +189,9 @@ def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
         if missing or len(table) == 0:
             raise ParameterError(
                 "a table of people",
-                got=f"no column {', '.join(missing)}" if missing else "no rows",
-                allowed=f"the columns {', '.join((*_SHARED, *_OWN))}, and a row for each person",
-                next_step="audit both models on the same graph",
+                f"no column {', '.join(missing)}" if missing else "no rows",
+                f"the columns {', '.join((*_SHARED, *_OWN))}, and a row for each person",
+                "audit both models on the same graph",
             )
     for name in _SHARED:
         one, other = first[name].to_numpy(), second[name].to_numpy()
@@ -203,9 +203,9 @@ def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
             got = f"another {name} in {int(wrong.sum())} of {len(one)} rows"
         raise ParameterError(
             "two tables of people to compare",
-            got=got,
-            allowed="the same people in the same order, with the same labels and neighbours",
-            next_step="audit both models on the same nodes of the same graph",
+            got,
+            "the same people in the same order, with the same labels and neighbours",
+            "audit both models on the same nodes of the same graph",
         )
     scores = [table["score"].to_numpy(dtype=np.float64) for table in (first, second)]
     labels = [table["label"].to_numpy(dtype=np.int64) for table in (first, second)]

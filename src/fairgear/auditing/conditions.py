@@ -62,9 +62,9 @@ class Condition:
         if not low <= number <= high:
             raise ParameterError(
                 f"condition {text!r}",
-                got=digits,
-                allowed=f"{low:g} to {high:g}, the range of {metric}",
-                next_step="write 5 % as 0.05",
+                digits,
+                f"{low:g} to {high:g}, the range of {metric}",
+                "write 5 % as 0.05",
             )
         return cls(metric, end, comparison, number)
 
@@ -136,4 +136,4 @@ def _shown(value: float, number: float) -> str:
 
 
 def _refused(text: str, next_step: str) -> ParameterError:
-    return ParameterError("a condition", got=repr(text), allowed=_ALLOWED, next_step=next_step)
+    return ParameterError("a condition", repr(text), _ALLOWED, next_step)

@@ -118,9 +118,9 @@ class _Inside:
         if generator is None:
             raise ParameterError(
                 "gear",
-                got=f"variant {gear.config.variant!r}, which has no generator",
-                allowed="a variant with a generator",
-                next_step="use the variant 'full'",
+                f"variant {gear.config.variant!r}, which has no generator",
+                "a variant with a generator",
+                "use the variant 'full'",
             )
         self._scaler = gear.scaler_
         device = gear.torch_device()

@@ -23,9 +23,9 @@ def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
     if len(rows) == 0 or len(set(rows.tolist())) < len(rows):
         raise ParameterError(
             name,
-            got="no node" if len(rows) == 0 else "a node more than once",
-            allowed="at least one node, each once",
-            next_step="make a split with fairgear.graph.split, or pass nodes=torch.arange(n)",
+            "no node" if len(rows) == 0 else "a node more than once",
+            "at least one node, each once",
+            "make a split with fairgear.graph.split, or pass nodes=torch.arange(n)",
         )
     return rows[graph.node_id.cpu()[rows].argsort()]
 

@@ -168,9 +168,9 @@ class Audit:
         if self.config["worlds"] != other.config["worlds"]:
             raise ParameterError(
                 "two audits to compare",
-                got="audits on different graphs, causal models, draws or seeds",
-                allowed="audits on the same counterfactuals",
-                next_step="audit both with the same graph, causal_model, draws and seed",
+                "audits on different graphs, causal models, draws or seeds",
+                "audits on the same counterfactuals",
+                "audit both with the same graph, causal_model, draws and seed",
             )
         names = (str(self.model["name"]), str(other.model["name"]))
         return compare_people(

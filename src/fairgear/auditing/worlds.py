@@ -49,15 +49,13 @@ class Worlds:
         released_share: float | None = None,
     ) -> None:
         if draws < 1:
-            raise ParameterError(
-                "draws", got=draws, allowed="at least 1", next_step="use 3 for a report"
-            )
+            raise ParameterError("draws", draws, "at least 1", "use 3 for a report")
         if released_share is not None and not 0 <= released_share <= 1:
             raise ParameterError(
                 "released_share",
-                got=released_share,
-                allowed="0 to 1",
-                next_step="leave it out to do as the authors' files do",
+                released_share,
+                "0 to 1",
+                "leave it out to do as the authors' files do",
             )
         self.graph = graph
         self.draws = draws
@@ -177,8 +175,8 @@ class Worlds:
         if self.causal_model is None:
             raise GraphError(
                 "counterfactual worlds",
-                got="a graph without a causal model",
-                allowed="a graph that carries its structural equations, or a causal_model",
-                next_step="pass causal_model",
+                "a graph without a causal model",
+                "a graph that carries its structural equations, or a causal_model",
+                "pass causal_model",
             )
         return self.causal_model

@@ -106,4 +106,4 @@ def _check_range(flag: str, value: int, low: int, high: int) -> None:
 
 
 def _refused(what: str, got: object, allowed: str, next_step: str) -> ParameterError:
-    return ParameterError(what, got=got, allowed=allowed, next_step=next_step)
+    return ParameterError(what, got, allowed, next_step)

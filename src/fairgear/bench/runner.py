@@ -36,9 +36,9 @@ def _check_card() -> None:
     if not torch.cuda.is_available():
         raise ParameterError(
             "--device",
-            got="'cuda' on a machine without it",
-            allowed="cpu",
-            next_step="leave it out, or use a machine with a card",
+            "'cuda' on a machine without it",
+            "cpu",
+            "leave it out, or use a machine with a card",
         )
 
 

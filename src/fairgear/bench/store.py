@@ -99,17 +99,17 @@ class Store:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise FileError(
                 f"results {self.json}",
-                got="something that fairgear bench did not write",
-                allowed="its own results, to go on from",
-                next_step="choose another --out, or delete that file",
+                "something that fairgear bench did not write",
+                "its own results, to go on from",
+                "choose another --out, or delete that file",
             ) from error
         for name, value in self.settings.items():
             if settings.get(name) != value:
                 raise FileError(
                     f"results {self.json}",
-                    got=f"{name} {settings.get(name)}",
-                    allowed=f"{name} {value}, as this command says",
-                    next_step="choose another --out, or delete that folder",
+                    f"{name} {settings.get(name)}",
+                    f"{name} {value}, as this command says",
+                    "choose another --out, or delete that folder",
                 )
         self.rows, self.finished = rows, finished
 
@@ -121,9 +121,9 @@ def _check_folder(folder: Path) -> None:
     except OSError as error:
         raise FileError(
             f"--out {folder}",
-            got=(error.strerror or "an error").lower(),
-            allowed="a folder, there already or to be made",
-            next_step="choose another --out",
+            (error.strerror or "an error").lower(),
+            "a folder, there already or to be made",
+            "choose another --out",
         ) from error
 
 

@@ -75,9 +75,9 @@ class CausalModel(ABC):
         if graph is None:
             raise NotFittedError(
                 f"diagnostics of a causal model {self.name!r}",
-                got="no graph",
-                allowed="a graph, for models that were loaded from a file",
-                next_step="pass the graph",
+                "no graph",
+                "a graph, for models that were loaded from a file",
+                "pass the graph",
             )
         return diagnose(
             self, graph, quality=self._quality(), notes=self.notes, seed=seed, worlds=worlds
@@ -101,9 +101,9 @@ class CausalModel(ABC):
         if self._fitted is None and not self._restored:
             raise NotFittedError(
                 f"a causal model {self.name!r} that was never fitted",
-                got="a call of save",
-                allowed="calls after fit",
-                next_step="call fit(graph) first",
+                "a call of save",
+                "calls after fit",
+                "call fit(graph) first",
             )
         tensors, facts = self._state()
         write_tensors(Path(path), tensors, {"causal_model": self.name, "state": facts})
@@ -130,9 +130,9 @@ class CausalModel(ABC):
         if not issubclass(kind, cls):
             raise FileError(
                 f"causal model {path}",
-                got=f"a model of the kind {kind.name!r}",
-                allowed=repr(cls.name),
-                next_step="load it with fairgear.causal.CausalModel.load",
+                f"a model of the kind {kind.name!r}",
+                repr(cls.name),
+                "load it with fairgear.causal.CausalModel.load",
             )
         model = kind()
         try:
@@ -162,17 +162,17 @@ def as_assignment(graph: SensitiveGraph, sens: Tensor | int) -> Tensor:
     if not isinstance(sens, Tensor):
         raise GraphError(
             "counterfactual sens",
-            got=f"a {type(sens).__name__}",
-            allowed="a tensor with one value a node, or one value for everyone",
-            next_step="convert it with torch.as_tensor",
+            f"a {type(sens).__name__}",
+            "a tensor with one value a node, or one value for everyone",
+            "convert it with torch.as_tensor",
         )
     other = sens[~((sens == 0) | (sens == 1))]
     if tuple(sens.shape) != (n,) or len(other):
         value = f", {float(other.flatten()[0]):g} among the values" if len(other) else ""
         raise GraphError(
             "counterfactual sens",
-            got=f"shape {tuple(sens.shape)}{value}",
-            allowed=f"{n} values, each 0 or 1, or one value for everyone",
-            next_step="pass one value a node",
+            f"shape {tuple(sens.shape)}{value}",
+            f"{n} values, each 0 or 1, or one value for everyone",
+            "pass one value a node",
         )
     return sens.to(graph.sens)

@@ -35,9 +35,9 @@ class FeatureModel(ABC):
             if not (sens == group).any():
                 raise GraphError(
                     "a graph to fit a causal model on",
-                    got=f"nobody in group {group}",
-                    allowed="people of both groups",
-                    next_step="fit on the factual graph",
+                    f"nobody in group {group}",
+                    "people of both groups",
+                    "fit on the factual graph",
                 )
         # In the order of the ids, so that sums do not depend on the order of the rows.
         order = np.argsort(node_id, kind="stable")

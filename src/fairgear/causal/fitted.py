@@ -52,10 +52,7 @@ class FittedCausalModel(CausalModel):
         FEATURE_MODELS[features]
         if edges not in EDGES:
             raise ParameterError(
-                "edges of a fitted model",
-                got=repr(edges),
-                allowed=", ".join(EDGES),
-                next_step="choose one of them",
+                "edges of a fitted model", repr(edges), ", ".join(EDGES), "choose one of them"
             )
         self.features = features
         self.edges = edges
@@ -120,16 +117,16 @@ class FittedCausalModel(CausalModel):
         if self._feature_model is None:
             raise NotFittedError(
                 "a fitted causal model that was never fitted",
-                got="a call that needs a fitted model",
-                allowed="calls after fit",
-                next_step="call fit(graph) first, or use fairgear.causal.for_graph",
+                "a call that needs a fitted model",
+                "calls after fit",
+                "call fit(graph) first, or use fairgear.causal.for_graph",
             )
         if graph.feature_names != self._columns or graph.sens_column != self._sens_column:
             raise GraphError(
                 "a graph for this fitted model",
-                got=_difference(graph, self._columns, self._sens_column),
-                allowed="the columns that the model was fitted on, in their order",
-                next_step="fit a model on this graph",
+                _difference(graph, self._columns, self._sens_column),
+                "the columns that the model was fitted on, in their order",
+                "fit a model on this graph",
             )
         content = graph.fingerprint("x", "edge_index", "sens", "node_id")
         if self._kept is None or self._kept[0] != content:

@@ -20,9 +20,7 @@ def at_rate(graph: SensitiveGraph, rate: float, *, draw: int = 0, seed: int = 0)
     at a lower rate stay set at a higher one.
     """
     if not 0 <= rate <= 1:
-        raise ParameterError(
-            "rate", got=rate, allowed="0 to 1", next_step="give the share of nodes to set to 1"
-        )
+        raise ParameterError("rate", rate, "0 to 1", "give the share of nodes to set to 1")
     noise = node_uniform(graph.node_id, seed, f"rate{draw}")
     sens = torch.zeros_like(graph.sens)
     sens[noise.argsort(stable=True)[: round(rate * len(sens))].to(sens.device)] = 1

@@ -115,7 +115,7 @@ class _Case:
     def _broken(self, law: str) -> GraphError:
         return GraphError(
             f"causal model {self.model.name!r}",
-            got="a world that breaks a law",
-            allowed=law,
-            next_step="read docs/causal-models.md",
+            "a world that breaks a law",
+            law,
+            "read docs/causal-models.md",
         )

@@ -53,9 +53,9 @@ class SimilarityCausalModel(CausalModel):
         if self._feature_model is None:
             raise NotFittedError(
                 "a similarity model that was never fitted",
-                got="a call that needs a fitted model",
-                allowed="calls after fit",
-                next_step="call fit(graph) first, or use fairgear.causal.for_graph",
+                "a call that needs a fitted model",
+                "calls after fit",
+                "call fit(graph) first, or use fairgear.causal.for_graph",
             )
         factual = self._of(graph)
         sens = as_assignment(graph, sens)
@@ -111,9 +111,9 @@ class _Factual:
         if not isinstance(mechanism, SimilarityMechanism) or raw is None:
             raise GraphError(
                 "a graph for the similarity model",
-                got="a graph that does not carry the table it was built from",
-                allowed="a graph that fairgear built from a table",
-                next_step="build it with fairgear.graph.similarity_graph, or use the fitted model",
+                "a graph that does not carry the table it was built from",
+                "a graph that fairgear built from a table",
+                "build it with fairgear.graph.similarity_graph, or use the fitted model",
             )
         raw, node_id, x = raw.cpu(), graph.node_id.cpu(), graph.x.cpu()
         order = node_id.argsort().numpy()
@@ -126,10 +126,10 @@ class _Factual:
         ):
             raise GraphError(
                 "a graph for the similarity model",
-                got=f"{'edges' if same_x else 'features'} that differ from those of its table",
-                allowed="the factual graph as it was built from its table; a counterfactual one is "
+                f"{'edges' if same_x else 'features'} that differ from those of its table",
+                "the factual graph as it was built from its table; a counterfactual one is "
                 "asked about through the model that made it",
-                next_step="scale features inside the model, or drop the mechanism "
+                "scale features inside the model, or drop the mechanism "
                 "(graph.replace(mechanism=None, raw=None)) and fit a causal model",
             )
         return factual

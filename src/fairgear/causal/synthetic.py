@@ -49,9 +49,9 @@ class SyntheticSettings:
             if not whole or not low <= value <= high:
                 raise ParameterError(
                     f"synthetic setting {name}",
-                    got=value,
-                    allowed=f"{low} to {high}",
-                    next_step=f"choose {name} in that range",
+                    value,
+                    f"{low} to {high}",
+                    f"choose {name} in that range",
                 )
 
 
@@ -121,9 +121,9 @@ class SyntheticCausalModel(CausalModel):
         if not isinstance(graph.mechanism, SyntheticMechanism) or graph.latent is None:
             raise GraphError(
                 "a graph for the synthetic causal model",
-                got="a graph without its exogenous variables",
-                allowed="a graph sampled from the synthetic model",
-                next_step="load it with fairgear.datasets.load('synthetic')",
+                "a graph without its exogenous variables",
+                "a graph sampled from the synthetic model",
+                "load it with fairgear.datasets.load('synthetic')",
             )
         self._mechanism = graph.mechanism
         self._pairs = _Pairs(graph.latent, graph.mechanism.settings)
@@ -162,9 +162,9 @@ class SyntheticCausalModel(CausalModel):
         if graph.latent is None or not torch.equal(graph.latent, self._latent):
             raise GraphError(
                 "a graph for this causal model",
-                got="other nodes, or nodes in another order",
-                allowed="the graph it was made for, or a counterfactual of it",
-                next_step="call fairgear.causal.for_graph(graph) again",
+                "other nodes, or nodes in another order",
+                "the graph it was made for, or a counterfactual of it",
+                "call fairgear.causal.for_graph(graph) again",
             )
 
     def _check_untouched(self, graph: SensitiveGraph) -> None:
@@ -173,9 +173,9 @@ class SyntheticCausalModel(CausalModel):
         if not same_x or not torch.equal(self._pairs.edges(graph.sens), graph.edge_index):
             raise GraphError(
                 "a graph for the synthetic causal model",
-                got=f"{'edges' if same_x else 'features'} that differ from its equations",
-                allowed="a sampled graph as it was sampled",
-                next_step="scale features inside the model, or drop the mechanism "
+                f"{'edges' if same_x else 'features'} that differ from its equations",
+                "a sampled graph as it was sampled",
+                "scale features inside the model, or drop the mechanism "
                 "(graph.replace(mechanism=None)) and fit a causal model",
             )
 

@@ -102,9 +102,9 @@ def job(flags: Any, device: str) -> Iterator[None]:
     if asked.devices not in (None, here.local_size):
         raise ParameterError(
             "--devices",
-            got=asked.devices,
-            allowed=f"{here.local_size}, as many as were started on this machine",
-            next_step="leave it out",
+            asked.devices,
+            f"{here.local_size}, as many as were started on this machine",
+            "leave it out",
         )
     with joined(here, device):
         yield
@@ -115,9 +115,9 @@ def _asked(flags: Any) -> JobConfig:
     if asked.nodes > 1 and not asked.main_address:
         raise ParameterError(
             "--main-address",
-            got=f"none for {asked.nodes} machines",
-            allowed="the name or address of machine 0",
-            next_step="give the same on every machine",
+            f"none for {asked.nodes} machines",
+            "the name or address of machine 0",
+            "give the same on every machine",
         )
     return asked
 

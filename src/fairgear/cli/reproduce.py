@@ -83,9 +83,9 @@ def reproduce(
     if not what:
         raise ParameterError(
             "what to reproduce",
-            got="nothing",
-            allowed="table1, table2, table3, tableS1, figure5, tradeoff, additions, all",
-            next_step="try fairgear reproduce all --quick",
+            "nothing",
+            "table1, table2, table3, tableS1, figure5, tradeoff, additions, all",
+            "try fairgear reproduce all --quick",
         )
     _check_jobs(jobs)
     chosen = () if seeds is None else seeds_of(seeds)
@@ -119,9 +119,7 @@ def _print_counts(verdicts: list[Verdict]) -> None:
 
 def _check_jobs(jobs: int | None) -> None:
     if jobs is not None and jobs < 0:
-        raise ParameterError(
-            "--jobs", got=jobs, allowed="0 or more", next_step="leave it out for one a core"
-        )
+        raise ParameterError("--jobs", jobs, "0 or more", "leave it out for one a core")
 
 
 def seeds_of(text: str) -> tuple[int, ...]:
@@ -133,7 +131,7 @@ def seeds_of(text: str) -> tuple[int, ...]:
             return tuple(range(begin, end))
     raise ParameterError(
         "--seeds",
-        got=repr(text),
-        allowed=f"how many, such as 10, or which, such as 10-19; at most {MOST_SEEDS:,}",
-        next_step="use 10 for a paper",
+        repr(text),
+        f"how many, such as 10, or which, such as 10-19; at most {MOST_SEEDS:,}",
+        "use 10 for a paper",
     )

@@ -98,15 +98,13 @@ def embed(
     from fairgear.experiments.own_data import checked_data, is_path, read_own
 
     if out.suffix not in (".parquet", ".npy"):
-        raise ParameterError(
-            "--out", got=str(out), allowed=".parquet or .npy", next_step="change the ending"
-        )
+        raise ParameterError("--out", str(out), ".parquet or .npy", "change the ending")
     if scores and out.suffix == ".npy":
         raise ParameterError(
             "--scores",
-            got=f"with {out}, which has the representations alone",
-            allowed="with a file ending in .parquet",
-            next_step="leave it out, or change the ending of --out",
+            f"with {out}, which has the representations alone",
+            "with a file ending in .parquet",
+            "leave it out, or change the ending of --out",
         )
     own = checked_data(
         dataset, DataConfig.from_dict(given(data)), graph_seed=graph_seed, labelled=False

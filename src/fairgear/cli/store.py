@@ -78,16 +78,14 @@ def store(
     from fairgear.graph import TableColumns, build_stored
 
     if memory < 1:
-        raise ParameterError(
-            "--memory", got=memory, allowed="1 megabyte or more", next_step="use 256"
-        )
+        raise ParameterError("--memory", memory, "1 megabyte or more", "use 256")
     encoding = encoding_of(model)
     if model is not None and encoding is None:
         raise FileError(
             f"model folder {model}",
-            got="none with an encoding.json in it",
-            allowed="a model that was trained on a table or a stored graph",
-            next_step="check the path, such as RUN/model",
+            "none with an encoding.json in it",
+            "a model that was trained on a table or a stored graph",
+            "check the path, such as RUN/model",
         )
     columns = TableColumns(
         sensitive=sensitive,

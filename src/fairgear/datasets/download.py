@@ -65,9 +65,9 @@ def fetch(file: RemoteFile) -> Path:
         by_hand = f"download it by hand to {place}/{file.path}"
         raise FileError(
             f"cannot download {file.path}{looked}",
-            got=reason,
-            allowed=f"{file.url} with SHA-256 {file.sha256}",
-            next_step=by_hand if own else f"{by_hand} and set FAIRGEAR_DATA=FOLDER",
+            reason,
+            f"{file.url} with SHA-256 {file.sha256}",
+            by_hand if own else f"{by_hand} and set FAIRGEAR_DATA=FOLDER",
         ) from reason
 
 
@@ -79,9 +79,9 @@ def _own_folder() -> Path | None:
     if not os.path.isdir(folder):
         raise FileError(
             "FAIRGEAR_DATA",
-            got=f"{named}, which is no folder",
-            allowed="a folder with files such as bail/bail.csv",
-            next_step="correct it, or unset it to download the files",
+            f"{named}, which is no folder",
+            "a folder with files such as bail/bail.csv",
+            "correct it, or unset it to download the files",
         )
     return folder
 
@@ -95,9 +95,9 @@ def _in_own_folder(folder: Path, file: RemoteFile) -> Path | None:
         # The user named this folder: another file is not silently taken in its place.
         raise FileError(
             f"{path}, in the folder that FAIRGEAR_DATA names",
-            got="a file that cannot be read" if found is None else f"SHA-256 {found}",
-            allowed=f"SHA-256 {file.sha256}",
-            next_step=f"replace it by {file.url}, or unset FAIRGEAR_DATA",
+            "a file that cannot be read" if found is None else f"SHA-256 {found}",
+            f"SHA-256 {file.sha256}",
+            f"replace it by {file.url}, or unset FAIRGEAR_DATA",
         )
     return path
 

@@ -44,9 +44,9 @@ def check(indptr: Ints, indices: Keys) -> None:
 def _refused(got: str, allowed: str) -> GraphError:
     return GraphError(
         "indptr and indices",
-        got=got,
-        allowed=allowed,
-        next_step="build them from the edges of fairgear.graph.undirected_edges",
+        got,
+        allowed,
+        "build them from the edges of fairgear.graph.undirected_edges",
     )
 
 

@@ -107,9 +107,9 @@ class EgoIndex:
         if expected_key is not None and said["key"] != expected_key:
             raise FileError(
                 f"ego index {path}",
-                got=f"key {said['key'][:12]}…",
-                allowed=f"key {expected_key[:12]}…, that of this graph and these parameters",
-                next_step="delete the file and build the index again",
+                f"key {said['key'][:12]}…",
+                f"key {expected_key[:12]}…, that of this graph and these parameters",
+                "delete the file and build the index again",
             )
         return cls(**tensors, uncertified=int(said["uncertified"]), key=said["key"])
 
@@ -167,9 +167,9 @@ def _checked(how: PageRank) -> PageRank:
     if how.k > bits.WIDTH:
         raise ParameterError(
             "k of an ego index",
-            got=how.k,
-            allowed=f"1 to {bits.WIDTH}: a member's links are the bits of one word",
-            next_step=f"use at most {bits.WIDTH}",
+            how.k,
+            f"1 to {bits.WIDTH}: a member's links are the bits of one word",
+            f"use at most {bits.WIDTH}",
         )
     return how
 

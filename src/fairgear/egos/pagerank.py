@@ -196,4 +196,4 @@ def _whole(number: object) -> bool:
 
 
 def _refused(what: str, got: object, allowed: str, next_step: str) -> ParameterError:
-    return ParameterError(what, got=got, allowed=allowed, next_step=next_step)
+    return ParameterError(what, got, allowed, next_step)

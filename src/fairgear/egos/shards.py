@@ -44,7 +44,7 @@ def sharded(
         how: the arguments of `EgoIndex.build`, except `nodes`.
     """
     if shard < 1:
-        raise ParameterError("shard", got=shard, allowed="1 node or more", next_step=f"use {SHARD}")
+        raise ParameterError("shard", shard, "1 node or more", f"use {SHARD}")
     key = EgoIndex.key_of(graph, **how)
     n = len(graph.x)
     shards = EgoShards(Path(folder) / key, key, n, PageRank(**how).k)
@@ -146,9 +146,9 @@ class EgoShards:
         if held is None:
             raise FileError(
                 f"ego index {self.folder}",
-                got=f"no {name}.npy any more",
-                allowed="files that nobody else removes",
-                next_step="run it again",
+                f"no {name}.npy any more",
+                "files that nobody else removes",
+                "run it again",
             )
         return held
 
@@ -179,7 +179,7 @@ def _writing(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise FileError(
             f"cannot write {folder}",
-            got=error.strerror or error,
-            allowed="a folder one may write to, with room on the disk",
-            next_step="choose another place",
+            error.strerror or error,
+            "a folder one may write to, with room on the disk",
+            "choose another place",
         ) from error

@@ -57,6 +57,4 @@ def _checksum(tensors: Mapping[str, Tensor], said: Mapping[str, str]) -> str:
 def _refused(
     path: Path, got: str, next_step: str = "delete the file and build the index again"
 ) -> FileError:
-    return FileError(
-        f"ego index {path}", got=got, allowed="a file that EgoIndex.save wrote", next_step=next_step
-    )
+    return FileError(f"ego index {path}", got, "a file that EgoIndex.save wrote", next_step)

@@ -57,7 +57,7 @@ def _value(value: str, where: str, text: str) -> Any:
 def _refusal(where: str, text: str) -> ParameterError:
     return ParameterError(
         where,
-        got=repr(text),
-        allowed="NAME=VALUE, such as layers=2, each name once",
-        next_step="see fairgear methods show METHOD for the names",
+        repr(text),
+        "NAME=VALUE, such as layers=2, each name once",
+        "see fairgear methods show METHOD for the names",
     )

@@ -124,9 +124,9 @@ def audit_config(values: Mapping[str, Any], *, listed: bool = True) -> AuditConf
     if listed and config.nodes not in PARTS and not Path(config.nodes).is_file():
         raise ParameterError(
             "--nodes",
-            got=repr(config.nodes),
-            allowed=f"{', '.join(PARTS)}, or a file of node ids, one a line",
-            next_step="choose one of them, or check the path",
+            repr(config.nodes),
+            f"{', '.join(PARTS)}, or a file of node ids, one a line",
+            "choose one of them, or check the path",
         )
     config = replace(config, data=data)
     if "split" in values or not is_path(config.dataset):

@@ -66,9 +66,9 @@ def _causal_model(name: str, graph: SensitiveGraph) -> CausalModel | None:
     if not Path(name).is_file():
         raise ParameterError(
             "--causal-model",
-            got=repr(name),
-            allowed="own, quantile, fitted, or a file that a causal model's save wrote",
-            next_step="choose one of them, or check the path",
+            repr(name),
+            "own, quantile, fitted, or a file that a causal model's save wrote",
+            "choose one of them, or check the path",
         )
     return CausalModel.load(name)
 
@@ -101,10 +101,10 @@ def _listed(path: Path, graph: SensitiveGraph) -> Tensor:
     if missing or not wanted:
         raise ParameterError(
             f"--nodes {path}",
-            got=f"{len(missing)} ids that are not in the graph, the first {missing[0]!r}"
+            f"{len(missing)} ids that are not in the graph, the first {missing[0]!r}"
             if missing
             else "no ids",
-            allowed="ids of the graph's people, one a line",
-            next_step="check that the file and the graph belong together",
+            "ids of the graph's people, one a line",
+            "check that the file and the graph belong together",
         )
     return torch.tensor(sorted({known[one] for one in wanted}))

@@ -88,9 +88,9 @@ def execute_score(
     if not isinstance(settings, Mapping):
         raise FileError(
             f"folder {exported}",
-            got="worlds that were not exported by fairgear audit export",
-            allowed="its folder, whose manifest names the data",
-            next_step="use fairgear.audit(FolderAdapter(folder), graph) in Python",
+            "worlds that were not exported by fairgear audit export",
+            "its folder, whose manifest names the data",
+            "use fairgear.audit(FolderAdapter(folder), graph) in Python",
         )
     config = audit_config(settings, listed=False)
     model = FolderAdapter(exported, name=name, threshold=threshold)

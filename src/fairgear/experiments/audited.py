@@ -45,16 +45,16 @@ def audited_model(
     if (Path(text) / "manifest.json").is_file():
         raise FileError(
             f"model {text}",
-            got="a folder of exported worlds",
-            allowed="a model",
-            next_step=f"run fairgear audit score {text}",
+            "a folder of exported worlds",
+            "a model",
+            f"run fairgear audit score {text}",
         )
     raise ParameterError(
         "MODEL",
-        got=repr(text),
-        allowed="the folder of a run or a saved model, MODULE:NAME of a Python object, or a "
+        repr(text),
+        "the folder of a run or a saved model, MODULE:NAME of a Python object, or a "
         "command with {graph} in it",
-        next_step="check the path; see fairgear audit --help for examples",
+        "check the path; see fairgear audit --help for examples",
     )
 
 
@@ -76,9 +76,9 @@ def encoding_of(*models: str | None) -> Path | None:
     if len({(folder / ENCODING).read_bytes() for folder in found}) > 1:
         raise ParameterError(
             "two models to compare",
-            got="models trained on tables that were encoded in different ways",
-            allowed="models trained on the same columns and values",
-            next_step="audit each by itself",
+            "models trained on tables that were encoded in different ways",
+            "models trained on the same columns and values",
+            "audit each by itself",
         )
     return found[0] if found else None
 
@@ -99,8 +99,8 @@ def _python_object(text: str) -> object:
         reason = (str(error).splitlines() or [""])[0]
         raise ParameterError(
             f"model {text}",
-            got=f"{type(error).__name__}: {reason}",
-            allowed="MODULE:NAME of an object that can be imported from here",
-            next_step=f"try python -c 'import {module}' in this folder",
+            f"{type(error).__name__}: {reason}",
+            "MODULE:NAME of an object that can be imported from here",
+            f"try python -c 'import {module}' in this folder",
         ) from error
     return found

@@ -53,9 +53,7 @@ class Plan:
             split: its name.
         """
         if seeds < 1:
-            raise ParameterError(
-                "seeds", got=seeds, allowed="at least 1", next_step="use 3, or 10 for a paper"
-            )
+            raise ParameterError("seeds", seeds, "at least 1", "use 3, or 10 for a paper")
         for name in datasets:
             _ = DATASETS[name]
         named = [name for text in methods for name in (METHODS if text == ALL else (text,))]

@@ -60,10 +60,7 @@ class DataConfig(Config):
             value = getattr(self, option)
             if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
                 raise ParameterError(
-                    f"setting {option}",
-                    got=repr(value),
-                    allowed="a list of column names",
-                    next_step=f"change {option}",
+                    f"setting {option}", repr(value), "a list of column names", f"change {option}"
                 )
         super().__post_init__()
 

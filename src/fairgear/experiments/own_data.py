@@ -48,9 +48,9 @@ def checked_data(
         if data.given():
             raise ParameterError(
                 f"--{data.given()[0].replace('_', '-')}",
-                got=f"the dataset {dataset!r}, which has columns of its own",
-                allowed="with a file, such as people.csv",
-                next_step="leave it out, or name your file",
+                f"the dataset {dataset!r}, which has columns of its own",
+                "with a file, such as people.csv",
+                "leave it out, or name your file",
             )
         return data
     if is_stored(dataset):
@@ -59,9 +59,9 @@ def checked_data(
         if needed and not getattr(data, option):
             raise ParameterError(
                 f"--{option}",
-                got=f"none for {dataset}",
-                allowed="a column of the file",
-                next_step=f"name the column: --{option} COLUMN",
+                f"none for {dataset}",
+                "a column of the file",
+                f"name the column: --{option} COLUMN",
             )
     return _settled(dataset, data, graph_seed, content_hash(dataset, *filter(None, [data.edges])))
 
@@ -72,9 +72,9 @@ def _checked_stored(dataset: str, data: DataConfig, graph_seed: int) -> DataConf
     if given:
         raise ParameterError(
             f"--{given[0].replace('_', '-')}",
-            got=f"the stored graph {dataset}, which was built with settings of its own",
-            allowed="with a file, such as people.csv, and with fairgear store",
-            next_step="leave it out, or build the graph again",
+            f"the stored graph {dataset}, which was built with settings of its own",
+            "with a file, such as people.csv, and with fairgear store",
+            "leave it out, or build the graph again",
         )
     return _settled(dataset, data, graph_seed, str(read_facts(Path(dataset))["fingerprint"]))
 
@@ -84,16 +84,16 @@ def _settled(dataset: str, data: DataConfig, graph_seed: int, found: str) -> Dat
     if graph_seed:
         raise ParameterError(
             "--graph-seed",
-            got=f"{graph_seed} for {dataset}",
-            allowed="with a dataset that is sampled, such as synthetic",
-            next_step="leave it out",
+            f"{graph_seed} for {dataset}",
+            "with a dataset that is sampled, such as synthetic",
+            "leave it out",
         )
     if data.sha256 not in ("", found):
         raise FileError(
             f"data of {dataset}",
-            got="other content than when these settings were written",
-            allowed=f"files with the SHA-256 {data.sha256}",
-            next_step="put the old files back, or remove sha256 from the settings",
+            "other content than when these settings were written",
+            f"files with the SHA-256 {data.sha256}",
+            "put the old files back, or remove sha256 from the settings",
         )
     return replace(data, sha256=found)
 
@@ -132,9 +132,9 @@ def _opened(folder: Path, encoding: Encoding | None) -> SensitiveGraph:
     if encoding is not None and (own is None or asdict(own) != asdict(encoding)):
         raise FileError(
             f"stored graph {folder}",
-            got="features that were coded or scaled otherwise than those of the training",
-            allowed="features coded as the model's",
-            next_step="build it again with fairgear store --model and the folder of the model",
+            "features that were coded or scaled otherwise than those of the training",
+            "features coded as the model's",
+            "build it again with fairgear store --model and the folder of the model",
         )
     return graph
 

@@ -54,9 +54,9 @@ def _given(graph: SensitiveGraph) -> SensitiveGraph:
         lacking = next(key for key, count in counts.items() if not count)
         raise GraphError(
             "--split given",
-            got=f"a file with no labelled people in {lacking}",
-            allowed="a PyG file with train_mask, val_mask and test_mask",
-            next_step="draw a split with --split sixty-twenty-twenty",
+            f"a file with no labelled people in {lacking}",
+            "a PyG file with train_mask, val_mask and test_mask",
+            "draw a split with --split sixty-twenty-twenty",
         )
     without = sum(int(graph[key].sum()) for key in MASKS) - sum(counts.values())
     aside = f"; {without:,} people in them have no label and do not count" if without else ""
@@ -73,9 +73,9 @@ def _balanced(graph: SensitiveGraph) -> int:
         counts = {name: int((graph.y == code).sum()) for code, name in _names(graph).items()}
         raise ParameterError(
             "--split released",
-            got=" and ".join(f"{count} people with {name!r}" for name, count in counts.items()),
-            allowed="at least 2 people with each label",
-            next_step="label more people, or use --split sixty-twenty-twenty",
+            " and ".join(f"{count} people with {name!r}" for name, count in counts.items()),
+            "at least 2 people with each label",
+            "label more people, or use --split sixty-twenty-twenty",
         )
     return labels
 
@@ -88,9 +88,9 @@ def _check_parts(graph: SensitiveGraph, name: str) -> None:
         if lacking:
             raise GraphError(
                 f"{part} people",
-                got=f"{len(chosen)}, of the class {lacking[0]!r} nobody",
-                allowed="people of each class",
-                next_step="add people with a label to the table"
+                f"{len(chosen)}, of the class {lacking[0]!r} nobody",
+                "people of each class",
+                "add people with a label to the table"
                 + (", or correct the masks" if name == GIVEN else ", or draw with another --seed"),
             )
 

@@ -73,9 +73,9 @@ class RunConfig(Config):
                 if name in self.settings:
                     raise ParameterError(
                         f"settings of {self.method}",
-                        got=f"{name!r}",
-                        allowed="its own, see fairgear methods show",
-                        next_step=f"use --{name} of fairgear run",
+                        f"{name!r}",
+                        "its own, see fairgear methods show",
+                        f"use --{name} of fairgear run",
                     )
             return dict(self.settings)
         self.gear.check_together()
@@ -101,16 +101,16 @@ def checked(config: RunConfig) -> RunConfig:
     if config.method == GEAR and config.settings:
         raise ParameterError(
             "--set",
-            got=f"{next(iter(config.settings))!r} for the method {GEAR!r}",
-            allowed="with any other method",
-            next_step=f"use --{GEAR}.NAME VALUE, see fairgear run --help",
+            f"{next(iter(config.settings))!r} for the method {GEAR!r}",
+            "with any other method",
+            f"use --{GEAR}.NAME VALUE, see fairgear run --help",
         )
     if config.method != GEAR and config.gear != GearConfig():
         raise ParameterError(
             f"settings of {GEAR}",
-            got=f"the method {config.method!r}",
-            allowed=f"with the method {GEAR!r}",
-            next_step=f"use --set NAME=VALUE, see fairgear methods show {config.method}",
+            f"the method {config.method!r}",
+            f"with the method {GEAR!r}",
+            f"use --set NAME=VALUE, see fairgear methods show {config.method}",
         )
     data = checked_data(config.dataset, config.data, graph_seed=config.graph_seed)
     return replace(config, data=data)
@@ -141,9 +141,9 @@ def with_micro_batches(config: RunConfig, processes: int, *, chosen: bool) -> Ru
     if config.gear.micro_batches % processes:
         raise ParameterError(
             "setting gear.micro_batches",
-            got=f"{config.gear.micro_batches} for {processes} processes",
-            allowed=f"a multiple of {processes}",
-            next_step="change it, or the number of processes to one that divides it",
+            f"{config.gear.micro_batches} for {processes} processes",
+            f"a multiple of {processes}",
+            "change it, or the number of processes to one that divides it",
         )
     return config
 
@@ -167,15 +167,15 @@ def read_yaml(path: Path) -> dict[str, Any]:
         reason = getattr(error, "strerror", None) or "no valid YAML"
         raise FileError(
             f"settings file {path}",
-            got=reason,
-            allowed="a YAML file of settings",
-            next_step="check the path and the file",
+            reason,
+            "a YAML file of settings",
+            "check the path and the file",
         ) from error
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise ParameterError(
             f"settings file {path}",
-            got=f"a {type(values).__name__}",
-            allowed="a mapping of settings, such as 'seed: 1'",
-            next_step="write one 'name: value' a line",
+            f"a {type(values).__name__}",
+            "a mapping of settings, such as 'seed: 1'",
+            "write one 'name: value' a line",
         )
     return values

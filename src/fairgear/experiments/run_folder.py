@@ -42,9 +42,9 @@ class RunFolder:
         if before != config.to_dict():
             raise FileError(
                 f"output folder {self.path}",
-                got=_found(before, config.to_dict()),
-                allowed="a new or empty folder, or a run with the same settings to resume",
-                next_step="choose another --out, or remove that folder",
+                _found(before, config.to_dict()),
+                "a new or empty folder, or a run with the same settings to resume",
+                "choose another --out, or remove that folder",
             )
 
     def is_of(self, config: RunConfig, *, on_any_device: bool = False) -> bool:
@@ -91,9 +91,9 @@ class RunFolder:
         except OSError as error:
             raise FileError(
                 f"output folder {self.path}",
-                got=error.strerror,
-                allowed="a folder one may read and write",
-                next_step="choose another --out",
+                error.strerror,
+                "a folder one may read and write",
+                "choose another --out",
             ) from error
 
 
@@ -109,9 +109,9 @@ def read_results(path: Path) -> dict[str, Any]:
     if not fine:
         raise FileError(
             f"results {path}",
-            got="no metrics.json of a finished run",
-            allowed="the folder of a finished run",
-            next_step="run fairgear run --out on that folder to finish it",
+            "no metrics.json of a finished run",
+            "the folder of a finished run",
+            "run fairgear run --out on that folder to finish it",
         )
     return dict(values)
 

@@ -47,19 +47,14 @@ def communities(
     """
     limit = math.isqrt(max(num_nodes - 1, 0)) + 1 if max_size is None else max_size
     if limit < 1:
-        raise ParameterError(
-            "max_size", got=max_size, allowed="at least 1", next_step="leave it out for √n"
-        )
+        raise ParameterError("max_size", max_size, "at least 1", "leave it out for √n")
     if node_id is None:
         order = np.arange(num_nodes, dtype=np.int64)
     else:
         order = node_id.cpu().argsort().numpy()
     if len(order) != num_nodes:
         raise ParameterError(
-            "node_id",
-            got=f"{len(order)} ids",
-            allowed=f"{num_nodes}, one a node",
-            next_step="pass the ids of all nodes",
+            "node_id", f"{len(order)} ids", f"{num_nodes}, one a node", "pass the ids of all nodes"
         )
     rank = np.empty(num_nodes, dtype=np.int64)
     rank[order] = np.arange(num_nodes)

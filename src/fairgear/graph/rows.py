@@ -21,8 +21,8 @@ def rows_of(graph: SensitiveGraph, nodes: Tensor | None, *, name: str = "nodes")
     if not whole or (len(nodes) and not 0 <= int(nodes.min()) <= int(nodes.max()) < n):
         raise ParameterError(
             name,
-            got=f"{nodes.dtype} of shape {tuple(nodes.shape)}",
-            allowed=f"row numbers from 0 to {n - 1}, or a boolean mask of length {n}",
-            next_step="pass rows of the graph",
+            f"{nodes.dtype} of shape {tuple(nodes.shape)}",
+            f"row numbers from 0 to {n - 1}, or a boolean mask of length {n}",
+            "pass rows of the graph",
         )
     return nodes

@@ -98,9 +98,9 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             ]
             raise GraphError(
                 "a SensitiveGraph",
-                got=f"no {' and no '.join(missing)}",
-                allowed="x, edge_index and sens",
-                next_step="pass all three",
+                f"no {' and no '.join(missing)}",
+                "x, edge_index and sens",
+                "pass all three",
             )
         # What is known to be well is not read again: it may be larger than memory.
         x_known, edges_known = (
@@ -174,9 +174,9 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         if not torch.equal(order.sort().values, torch.arange(n, device=order.device)):
             raise GraphError(
                 "order",
-                got=f"{len(order)} values that are no permutation",
-                allowed=f"each of 0 to {n - 1} once",
-                next_step="use torch.randperm",
+                f"{len(order)} values that are no permutation",
+                f"each of 0 to {n - 1} once",
+                "use torch.randperm",
             )
         position = torch.empty_like(order)
         position[order] = torch.arange(n, device=order.device)

@@ -55,16 +55,13 @@ class SimilarityRule:
         if not 0 < self.threshold < 1:
             raise ParameterError(
                 "similarity threshold",
-                got=self.threshold,
-                allowed="above 0, below 1",
-                next_step="use 0.6 or 0.7, as the published graphs do",
+                self.threshold,
+                "above 0, below 1",
+                "use 0.6 or 0.7, as the published graphs do",
             )
         if self.neighbors is not None and self.neighbors < 1:
             raise ParameterError(
-                "neighbors",
-                got=self.neighbors,
-                allowed="at least 1, or None for every pair",
-                next_step="use 50",
+                "neighbors", self.neighbors, "at least 1, or None for every pair", "use 50"
             )
 
     def edges(self, table: Floats) -> Tensor:
@@ -95,9 +92,9 @@ class SimilarityRule:
             if len(found[start][0]) > left:
                 raise GraphError(
                     f"similarity threshold {self.threshold}",
-                    got=f"over {MAX_PAIRS:,} edges among {n:,} rows",
-                    allowed="a graph that fits into memory",
-                    next_step="raise the threshold, or scale the columns",
+                    f"over {MAX_PAIRS:,} edges among {n:,} rows",
+                    "a graph that fits into memory",
+                    "raise the threshold, or scale the columns",
                 )
 
         in_chunks(work, n, _CHUNK, "comparing rows")
@@ -185,15 +182,15 @@ def _checked(table: Floats) -> Floats:
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
         raise GraphError(
             "table for a similarity graph",
-            got=f"shape {table.shape}",
-            allowed="at least one row and one column",
-            next_step="pass one row a person",
+            f"shape {table.shape}",
+            "at least one row and one column",
+            "pass one row a person",
         )
     if not np.isfinite(table).all():
         raise GraphError(
             "table for a similarity graph",
-            got="NaN or infinite values",
-            allowed="finite numbers",
-            next_step="impute or drop those rows",
+            "NaN or infinite values",
+            "finite numbers",
+            "impute or drop those rows",
         )
     return np.ascontiguousarray(table, dtype=np.float64)

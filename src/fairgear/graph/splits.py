@@ -43,9 +43,7 @@ def split(
     by_id = graph.node_id.cpu().argsort().numpy()
     y = graph.y.cpu().numpy()[by_id]
     if not (y >= 0).any():
-        raise GraphError(
-            "labels y", got="none known", allowed="labelled nodes", next_step="give labels"
-        )
+        raise GraphError("labels y", "none known", "labelled nodes", "give labels")
     parts = draw(np.flatnonzero(y >= 0), y, _generator(seed), train_labels)
     masks = {}
     for key, chosen in zip(MASKS, parts, strict=True):
@@ -65,9 +63,9 @@ def _sixty_twenty_twenty(
     if train_labels is not None:
         raise ParameterError(
             "train_labels",
-            got=train_labels,
-            allowed="a number with the split 'released' only",
-            next_step="leave it out or use the split 'released'",
+            train_labels,
+            "a number with the split 'released' only",
+            "leave it out or use the split 'released'",
         )
     order = rng.permutation(labelled)
     first, second = round(0.6 * len(order)), round(0.8 * len(order))
@@ -80,9 +78,9 @@ def _released(
     if train_labels is None or train_labels < 2:
         raise ParameterError(
             "train_labels of the split 'released'",
-            got=train_labels,
-            allowed="a number of at least 2",
-            next_step="say how many labels training may use, for instance 1000",
+            train_labels,
+            "a number of at least 2",
+            "say how many labels training may use, for instance 1000",
         )
     train, val, test = [], [], []
     for label in (0, 1):

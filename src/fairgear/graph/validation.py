@@ -21,23 +21,21 @@ def check_features(x: Tensor) -> None:
     if x.dim() != 2 or not x.is_floating_point():
         raise GraphError(
             "features x",
-            got=f"{x.dtype} of shape {tuple(x.shape)}",
-            allowed="a floating-point matrix of shape (nodes, features)",
-            next_step="convert with x.float() and reshape to one row a node",
+            f"{x.dtype} of shape {tuple(x.shape)}",
+            "a floating-point matrix of shape (nodes, features)",
+            "convert with x.float() and reshape to one row a node",
         )
     if x.shape[0] == 0:
-        raise GraphError(
-            "features x", got="0 nodes", allowed="at least one node", next_step="check the input"
-        )
+        raise GraphError("features x", "0 nodes", "at least one node", "check the input")
     finite = torch.isfinite(x)
     if not bool(finite.all()):
         rows, columns = torch.nonzero(~finite, as_tuple=True)
         raise GraphError(
             "features x",
-            got=f"{len(rows)} NaN or infinite values, the first at node {int(rows[0])}, "
+            f"{len(rows)} NaN or infinite values, the first at node {int(rows[0])}, "
             f"column {int(columns[0])}",
-            allowed="finite values",
-            next_step="impute or drop those rows",
+            "finite values",
+            "impute or drop those rows",
         )
 
 
@@ -47,16 +45,16 @@ def check_edges(edge_index: Tensor, num_nodes: int) -> None:
     if edge_index.dim() == 2 and shape[1] == 2 and shape[0] != 2:
         raise GraphError(
             "edge_index",
-            got=f"shape {shape}, which looks transposed",
-            allowed="shape (2, edges)",
-            next_step="pass edge_index.t().contiguous()",
+            f"shape {shape}, which looks transposed",
+            "shape (2, edges)",
+            "pass edge_index.t().contiguous()",
         )
     if edge_index.dim() != 2 or shape[0] != 2 or edge_index.dtype != torch.int64:
         raise GraphError(
             "edge_index",
-            got=f"{edge_index.dtype} of shape {shape}",
-            allowed="int64 of shape (2, edges)",
-            next_step="pass sources in row 0 and targets in row 1",
+            f"{edge_index.dtype} of shape {shape}",
+            "int64 of shape (2, edges)",
+            "pass sources in row 0 and targets in row 1",
         )
     if edge_index.numel() == 0:
         return
@@ -64,9 +62,9 @@ def check_edges(edge_index: Tensor, num_nodes: int) -> None:
     if low < 0 or high >= num_nodes:
         raise GraphError(
             "edge_index",
-            got=f"node {low if low < 0 else high}",
-            allowed=f"0 to {num_nodes - 1}, the rows of x",
-            next_step="map node ids to row numbers",
+            f"node {low if low < 0 else high}",
+            f"0 to {num_nodes - 1}, the rows of x",
+            "map node ids to row numbers",
         )
     _check_undirected(edge_index, num_nodes)
 
@@ -77,9 +75,9 @@ def _check_undirected(edge_index: Tensor, num_nodes: int) -> None:
     if loops:
         raise GraphError(
             "edge_index",
-            got=f"{loops} self-loops",
-            allowed="edges between different nodes",
-            next_step="build it with fairgear.graph.undirected_edges, which drops them",
+            f"{loops} self-loops",
+            "edges between different nodes",
+            "build it with fairgear.graph.undirected_edges, which drops them",
         )
     key = source * num_nodes + target
     if not in_order(key):
@@ -88,9 +86,9 @@ def _check_undirected(edge_index: Tensor, num_nodes: int) -> None:
     if repeats:
         raise GraphError(
             "edge_index",
-            got=f"{repeats} repeated edges",
-            allowed="each direction of an edge once",
-            next_step="build it with fairgear.graph.undirected_edges, which drops repeats",
+            f"{repeats} repeated edges",
+            "each direction of an edge once",
+            "build it with fairgear.graph.undirected_edges, which drops repeats",
         )
     twin = target * num_nodes + source
     if not _same_set(key, twin):
@@ -98,10 +96,10 @@ def _check_undirected(edge_index: Tensor, num_nodes: int) -> None:
         first = int(lonely[0])
         raise GraphError(
             "edge_index",
-            got=f"{len(lonely)} edges without their twin, the first "
+            f"{len(lonely)} edges without their twin, the first "
             f"{first // num_nodes}→{first % num_nodes}",
-            allowed="both directions of every undirected edge",
-            next_step="build it with fairgear.graph.undirected_edges, which adds them",
+            "both directions of every undirected edge",
+            "build it with fairgear.graph.undirected_edges, which adds them",
         )
 
 
@@ -126,9 +124,7 @@ def check_labels(y: Tensor, num_nodes: int) -> None:
 def check_kind(kind: str) -> None:
     """The kind of the sensitive attribute is a known one."""
     if kind not in SENSITIVE_KINDS:
-        raise GraphError(
-            "sens_kind", got=repr(kind), allowed=SENSITIVE_KINDS, next_step="declare a known kind"
-        )
+        raise GraphError("sens_kind", repr(kind), SENSITIVE_KINDS, "declare a known kind")
 
 
 def check_sensitive(sens: Tensor, kind: str, x: Tensor, column: int | None) -> None:
@@ -147,17 +143,17 @@ def check_sensitive(sens: Tensor, kind: str, x: Tensor, column: int | None) -> N
     if not 0 <= column < x.shape[1]:
         raise GraphError(
             "sens_column",
-            got=column,
-            allowed=f"0 to {x.shape[1] - 1}, or None where x does not hold it",
-            next_step="name the column of x that holds the sensitive attribute",
+            column,
+            f"0 to {x.shape[1] - 1}, or None where x does not hold it",
+            "name the column of x that holds the sensitive attribute",
         )
     differs = int((x[:, column] != sens.to(x.dtype)).sum())
     if differs:
         raise GraphError(
             f"column {column} of x, declared to hold the sensitive attribute",
-            got=f"{differs} values that differ from sens",
-            allowed="the values of sens, unscaled",
-            next_step="leave that column out of scaling or correct sens_column",
+            f"{differs} values that differ from sens",
+            "the values of sens, unscaled",
+            "leave that column out of scaling or correct sens_column",
         )
 
 
@@ -167,10 +163,7 @@ def check_node_ids(node_id: Tensor, num_nodes: int) -> None:
     repeats = num_nodes - len(torch.unique(node_id))
     if repeats:
         raise GraphError(
-            "node_id",
-            got=f"{repeats} repeated ids",
-            allowed="one id a node",
-            next_step="drop duplicate rows",
+            "node_id", f"{repeats} repeated ids", "one id a node", "drop duplicate rows"
         )
 
 
@@ -185,9 +178,9 @@ def check_masks(masks: Mapping[str, Tensor], num_nodes: int) -> None:
             if shared:
                 raise GraphError(
                     f"{first} and {second}",
-                    got=f"{shared} nodes in both",
-                    allowed="disjoint masks",
-                    next_step="make a split with fairgear.graph.split",
+                    f"{shared} nodes in both",
+                    "disjoint masks",
+                    "make a split with fairgear.graph.split",
                 )
 
 
@@ -196,9 +189,9 @@ def check_feature_names(names: Sequence[str], width: int) -> None:
     if len(names) != width or len(set(names)) != width:
         raise GraphError(
             "feature_names",
-            got=f"{len(names)} names, {len(set(names))} of them distinct",
-            allowed=f"{width} distinct names, one a column of x",
-            next_step="name each column once",
+            f"{len(names)} names, {len(set(names))} of them distinct",
+            f"{width} distinct names, one a column of x",
+            "name each column once",
         )
 
 
@@ -208,9 +201,9 @@ def check_extra(extra: Mapping[str, object]) -> None:
         if isinstance(value, Tensor):
             raise GraphError(
                 f"field {name!r}",
-                got="a tensor that a SensitiveGraph does not know",
-                allowed="edges without weights, and facts that are no tensors",
-                next_step="make it a column of x, or leave it out",
+                "a tensor that a SensitiveGraph does not know",
+                "edges without weights, and facts that are no tensors",
+                "make it a column of x, or leave it out",
             )
 
 
@@ -218,9 +211,9 @@ def _check_vector(name: str, values: Tensor, num_nodes: int, dtype: torch.dtype)
     if tuple(values.shape) != (num_nodes,) or values.dtype != dtype:
         raise GraphError(
             name,
-            got=f"{values.dtype} of shape {tuple(values.shape)}",
-            allowed=f"{dtype} of shape ({num_nodes},)",
-            next_step="pass one value a node",
+            f"{values.dtype} of shape {tuple(values.shape)}",
+            f"{dtype} of shape ({num_nodes},)",
+            "pass one value a node",
         )
 
 
@@ -230,4 +223,4 @@ def _check_values(
     unknown = values[~torch.isin(values, torch.tensor(known, device=values.device))]
     if len(unknown):
         shown = ", ".join(str(int(v)) for v in torch.unique(unknown)[:5])
-        raise GraphError(name, got=f"the values {shown}", allowed=allowed, next_step=next_step)
+        raise GraphError(name, f"the values {shown}", allowed, next_step)

@@ -97,9 +97,9 @@ class Method(ABC):
             if outer not in self.get_params() or (inner and not nested):
                 raise ParameterError(
                     f"parameter of {type(self).__name__}",
-                    got=repr(key),
-                    allowed=", ".join(self.get_params()),
-                    next_step="correct the name",
+                    repr(key),
+                    ", ".join(self.get_params()),
+                    "correct the name",
                 )
             if inner:
                 value = {**getattr(self.config, outer).to_dict(), inner: value}
@@ -129,9 +129,9 @@ class Method(ABC):
         if about["method"] != cls.name:
             raise FileError(
                 f"model folder {folder}",
-                got=f"a model of the method {about['method']!r}",
-                allowed=repr(cls.name),
-                next_step="load it with fairgear.load_model",
+                f"a model of the method {about['method']!r}",
+                repr(cls.name),
+                "load it with fairgear.load_model",
             )
         model = cls(seed=about["seed"], device=device)
         model.config = cls.config_type.from_dict(about["config"])
@@ -150,9 +150,9 @@ class Method(ABC):
             available = ["auto", "cpu"] + (["cuda"] if torch.cuda.is_available() else [])
             raise ParameterError(
                 "device",
-                got=repr(self.device),
-                allowed=", ".join(available),
-                next_step="use 'auto' to take what there is",
+                repr(self.device),
+                ", ".join(available),
+                "use 'auto' to take what there is",
             )
         return torch.device(self.device)
 
@@ -160,9 +160,9 @@ class Method(ABC):
         if self.threshold_ is None:
             raise NotFittedError(
                 f"a {type(self).__name__} that was never fitted",
-                got="a call that needs a fitted model",
-                allowed="calls after fit",
-                next_step="call fit(graph) first",
+                "a call that needs a fitted model",
+                "calls after fit",
+                "call fit(graph) first",
             )
         return self.threshold_
 
@@ -190,9 +190,9 @@ def read_about(folder: Path) -> dict[str, Any]:
     if not fine:
         raise FileError(
             f"model folder {folder}",
-            got="no model.json in it that this version of fairgear wrote",
-            allowed="a folder that a model's save wrote",
-            next_step="check the path, or train and save the model again",
+            "no model.json in it that this version of fairgear wrote",
+            "a folder that a model's save wrote",
+            "check the path, or train and save the model again",
         )
     return dict(about)
 
@@ -209,7 +209,7 @@ def check_trainable(graph: SensitiveGraph) -> None:
             shown = ", ".join(str(v) for v in sorted(present)) or "no node"
             raise GraphError(
                 f"a graph to train on, each {name}",
-                got=shown,
-                allowed="both 0 and 1, and nothing else",
-                next_step="give labels and masks in which both occur, see fairgear.graph.split",
+                shown,
+                "both 0 and 1, and nothing else",
+                "give labels and masks in which both occur, see fairgear.graph.split",
             )

@@ -64,9 +64,9 @@ class CausalGenerator:
         if ego.n_id is None:
             raise ParameterError(
                 "an ego for a causal generator",
-                got="one that does not say whose it is",
-                allowed="egos with n_id",
-                next_step="make them with Ego.of",
+                "one that does not say whose it is",
+                "egos with n_id",
+                "make them with Ego.of",
             )
         zero, one = (values[ego.n_id] for values in self._x)
         target = torch.where(sens[..., None] == 1, one, zero)

@@ -35,9 +35,9 @@ class Config:
             if not _of_kind(value, kind) or not _within(value, allowed):
                 raise ParameterError(
                     f"setting {item.name}",
-                    got=repr(value),
-                    allowed=_describe(kind, allowed) + (" or none" if _optional(item) else ""),
-                    next_step=f"change {item.name}",
+                    repr(value),
+                    _describe(kind, allowed) + (" or none" if _optional(item) else ""),
+                    f"change {item.name}",
                 )
 
     def to_dict(self) -> dict[str, Any]:
@@ -52,9 +52,9 @@ class Config:
         if unknown:
             raise ParameterError(
                 f"settings of {cls.__name__}",
-                got=f"the unknown key {unknown[0]!r}",
-                allowed=", ".join(known),
-                next_step="correct or drop that key",
+                f"the unknown key {unknown[0]!r}",
+                ", ".join(known),
+                "correct or drop that key",
             )
         built: dict[str, Any] = {}
         for key, value in values.items():

@@ -63,9 +63,9 @@ class Trial:
         if settings and not isinstance(method, type):
             raise ParameterError(
                 "settings with a function that makes the method",
-                got=", ".join(settings),
-                allowed="settings with a class only",
-                next_step="let the function give the settings itself",
+                ", ".join(settings),
+                "settings with a class only",
+                "let the function give the settings itself",
             )
         self.random = random
         self._method = method

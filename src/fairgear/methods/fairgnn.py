@@ -90,9 +90,9 @@ class FairGnnTask(WholeGraphTask):
         if len(groups) < 2:
             raise GraphError(
                 f"the {len(self.known_rows)} people whose sensitive attribute is known",
-                got=f"group {groups.pop()} alone",
-                allowed="people of both groups",
-                next_step="raise known_sens",
+                f"group {groups.pop()} alone",
+                "people of both groups",
+                "raise known_sens",
             )
 
     @cached_property

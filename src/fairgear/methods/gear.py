@@ -396,9 +396,9 @@ def _check_augmentation(config: GearConfig, causal_model: CausalModel | None) ->
     if causal_model is not None and not config.uses_causal_model:
         raise ParameterError(
             "causal_model",
-            got=f"one, with augmentation {config.augmentation!r} and variant {config.variant!r}",
-            allowed="one with augmentation 'causal' and a variant that has a generator",
-            next_step="use Gear(augmentation='causal')",
+            f"one, with augmentation {config.augmentation!r} and variant {config.variant!r}",
+            "one with augmentation 'causal' and a variant that has a generator",
+            "use Gear(augmentation='causal')",
         )
 
 

@@ -131,9 +131,7 @@ class Regime:
         regime = cls(**values)
         GearConfig.from_dict(asdict(regime))
         if any(value in (None, "auto") for value in asdict(regime).values()):
-            raise ParameterError(
-                "regime", got="a setting left open", allowed="all of them", next_step="fill it in"
-            )
+            raise ParameterError("regime", "a setting left open", "all of them", "fill it in")
         return regime
 
     @property
@@ -258,9 +256,9 @@ class GearConfig(Config):
             # Batch norm needs two people to tell a mean from a spread.
             raise ParameterError(
                 "micro_batches",
-                got=f"{self.micro_batches} of batches that may have {smallest} people",
-                allowed="at least two people in each",
-                next_step="use fewer micro-batches, or larger batches",
+                f"{self.micro_batches} of batches that may have {smallest} people",
+                "at least two people in each",
+                "use fewer micro-batches, or larger batches",
             )
 
     def limits(self) -> dict[str, Limits]:

@@ -29,17 +29,17 @@ def check_stackable(
     if not seeds or len(graphs) != len(seeds):
         raise ParameterError(
             "seeds",
-            got=f"{len(seeds)} for {len(graphs)} graphs",
-            allowed="at least one, and one graph for all or for each",
-            next_step="pass as many graphs as seeds",
+            f"{len(seeds)} for {len(graphs)} graphs",
+            "at least one, and one graph for all or for each",
+            "pass as many graphs as seeds",
         )
     if config.encoder == "infomax" or config.uses_causal_model or config.micro_batches > 1:
         raise ParameterError(
             "settings of seeds that are trained together",
-            got=f"encoder {config.encoder!r}, augmentation {config.augmentation!r}, "
+            f"encoder {config.encoder!r}, augmentation {config.augmentation!r}, "
             f"micro_batches {config.micro_batches}",
-            allowed="any encoder but infomax, the augmentation 'vae', one micro-batch",
-            next_step="fit the seeds one by one",
+            "any encoder but infomax, the augmentation 'vae', one micro-batch",
+            "fit the seeds one by one",
         )
     fields = ("x", "edge_index", "sens", "node_id", "y")
     for graph in graphs[1:]:
@@ -49,17 +49,17 @@ def check_stackable(
         if not same:
             raise GraphError(
                 "graphs of seeds that are trained together",
-                got="graphs that differ in more than their masks",
-                allowed="the same people, edges and labels, split otherwise",
-                next_step="fit them one by one",
+                "graphs that differ in more than their masks",
+                "the same people, edges and labels, split otherwise",
+                "fit them one by one",
             )
     sizes = {(int(graph.train_mask.sum()), int(graph.val_mask.sum())) for graph in graphs}
     if len(sizes) > 1:
         raise GraphError(
             "graphs of seeds that are trained together",
-            got="splits of different sizes",
-            allowed="as many training and as many validation people in each",
-            next_step="make the splits by one name, see fairgear.graph.split",
+            "splits of different sizes",
+            "as many training and as many validation people in each",
+            "make the splits by one name, see fairgear.graph.split",
         )
 
 

@@ -58,9 +58,9 @@ class FeatureScaler(nn.Module):
         if graph.x.shape[1] != width or graph.sens_column != self.sens_column:
             raise GraphError(
                 "features of a graph for a fitted model",
-                got=f"{graph.x.shape[1]} columns, sens_column {graph.sens_column}",
-                allowed=f"{width} columns, sens_column {self.sens_column}",
-                next_step="pass a graph with the columns that the model was fitted on",
+                f"{graph.x.shape[1]} columns, sens_column {graph.sens_column}",
+                f"{width} columns, sens_column {self.sens_column}",
+                "pass a graph with the columns that the model was fitted on",
             )
 
 

@@ -35,9 +35,9 @@ class Unaware(nn.Module):
         if len(self.scaler.mean) == 0:
             raise GraphError(
                 "features to learn from",
-                got="none but the sensitive column",
-                allowed="at least one other column",
-                next_step="add features",
+                "none but the sensitive column",
+                "at least one other column",
+                "add features",
             )
         self.scaler.fit(graph, order)
         return self

@@ -142,9 +142,9 @@ def _flips(first: Integers, second: Integers) -> Flips:
     if len(first) != len(second) and 1 not in (len(first), len(second)):
         raise ParameterError(
             "draws of two worlds",
-            got=f"{len(first)} and {len(second)}",
-            allowed="as many of both, or a single one of either",
-            next_step="draw both worlds with the same seeds",
+            f"{len(first)} and {len(second)}",
+            "as many of both, or a single one of either",
+            "draw both worlds with the same seeds",
         )
     change = second - first
     flipped = change != 0
@@ -184,14 +184,10 @@ def _rows(name: str, draws: Draws) -> list[Values]:
         single = len(draws) > 0 and isinstance(draws[0], int | float | np.number | np.bool_)
     rows: list[Any] = [draws] if single else list(draws)
     if not rows:
-        raise ParameterError(
-            name, got="no draws", allowed="at least one", next_step="pass predictions"
-        )
+        raise ParameterError(name, "no draws", "at least one", "pass predictions")
     return rows
 
 
 def _some(name: str, worlds: Mapping[Any, Draws], least: int) -> None:
     if len(worlds) < least:
-        raise ParameterError(
-            name, got=len(worlds), allowed=f"at least {least}", next_step="pass more worlds"
-        )
+        raise ParameterError(name, len(worlds), f"at least {least}", "pass more worlds")

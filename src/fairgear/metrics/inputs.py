@@ -22,9 +22,9 @@ def as_vector(name: str, values: Values) -> NDArray[Any]:
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "biuf":
         raise ParameterError(
             name,
-            got=f"{array.dtype} of shape {array.shape}",
-            allowed="numbers of shape (nodes,), at least one",
-            next_step="pass one value a node",
+            f"{array.dtype} of shape {array.shape}",
+            "numbers of shape (nodes,), at least one",
+            "pass one value a node",
         )
     return array
 
@@ -37,9 +37,9 @@ def as_labels(name: str, values: Values) -> Integers:
         shown = ", ".join(f"{value:g}" for value in np.unique(wrong)[:5])
         raise ParameterError(
             name,
-            got=f"the values {shown}",
-            allowed="0 or 1",
-            next_step="keep the labelled nodes only, and threshold scores before comparing labels",
+            f"the values {shown}",
+            "0 or 1",
+            "keep the labelled nodes only, and threshold scores before comparing labels",
         )
     return array.astype(np.int64)
 
@@ -51,9 +51,9 @@ def as_finite(name: str, values: Values) -> Floats:
     if len(wrong):
         raise ParameterError(
             name,
-            got=f"{len(wrong)} NaN or infinite values, the first at node {wrong[0]}",
-            allowed="finite numbers",
-            next_step="find out why the model gives no score there",
+            f"{len(wrong)} NaN or infinite values, the first at node {wrong[0]}",
+            "finite numbers",
+            "find out why the model gives no score there",
         )
     return array
 
@@ -68,9 +68,9 @@ def as_scores(name: str, values: Values) -> Floats:
     if array.dtype.kind in "biu" and bool(((array == 0) | (array == 1)).all()):
         raise ParameterError(
             name,
-            got=f"{array.dtype} labels 0 and 1",
-            allowed="scores, such as probabilities or logits",
-            next_step="pass predict_proba, not predict",
+            f"{array.dtype} labels 0 and 1",
+            "scores, such as probabilities or logits",
+            "pass predict_proba, not predict",
         )
     return as_finite(name, array)
 
@@ -81,9 +81,9 @@ def as_shares(name: str, values: Values) -> Floats:
     if array.min() < 0 or array.max() > 1:
         raise ParameterError(
             name,
-            got=f"values from {array.min():g} to {array.max():g}",
-            allowed="0 to 1",
-            next_step="pass 0/1 for each node, or its mean over the draws",
+            f"values from {array.min():g} to {array.max():g}",
+            "0 to 1",
+            "pass 0/1 for each node, or its mean over the draws",
         )
     return array
 
@@ -102,15 +102,13 @@ def same_length(**arrays: NDArray[Any]) -> None:
     if len(set(lengths.values())) > 1:
         raise ParameterError(
             " and ".join(lengths),
-            got=f"lengths {', '.join(str(length) for length in lengths.values())}",
-            allowed="the same length",
-            next_step="pass the same nodes, in the same order, to all",
+            f"lengths {', '.join(str(length) for length in lengths.values())}",
+            "the same length",
+            "pass the same nodes, in the same order, to all",
         )
 
 
 def check_level(level: float) -> None:
     """A confidence level is strictly between 0 and 1."""
     if not 0 < level < 1:
-        raise ParameterError(
-            "level", got=level, allowed="more than 0, less than 1", next_step="use 0.95"
-        )
+        raise ParameterError("level", level, "more than 0, less than 1", "use 0.95")

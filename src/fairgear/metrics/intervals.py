@@ -124,9 +124,7 @@ def cluster_bootstrap(
 def multiplicities(clusters: Integers, *, draws: int, seed: int) -> Floats:
     """How often each cluster is drawn, (draws, C): C draws with replacement a row."""
     if draws < 2:
-        raise ParameterError(
-            "draws", got=draws, allowed="at least 2", next_step="use 1000 for a report"
-        )
+        raise ParameterError("draws", draws, "at least 2", "use 1000 for a report")
     count = int(clusters.max()) + 1
     rng = np.random.default_rng(seed)
     return rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(np.float64)

@@ -62,9 +62,7 @@ def rate_interval(
     label = as_clusters("clusters", clusters, len(values))
     check_level(level)
     if not 0 <= correlation <= 1:
-        raise ParameterError(
-            "correlation", got=correlation, allowed="0 to 1", next_step="use 1 to be safe"
-        )
+        raise ParameterError("correlation", correlation, "0 to 1", "use 1 to be safe")
     size = effective_size(values, label, level=level, correlation=correlation)
     return exact_interval(float(values.mean()), size, level=level)
 

@@ -15,12 +15,7 @@ _NEXT = "pass what metrics.json of a run folder holds, or an audit as it was sav
 def whole(value: object, what: str) -> None:
     """Refuse what cannot be a run or an audit at all."""
     if not isinstance(value, Mapping):
-        raise ParameterError(
-            what,
-            got=type(value).__name__,
-            allowed="an object with named entries",
-            next_step=_NEXT,
-        )
+        raise ParameterError(what, type(value).__name__, "an object with named entries", _NEXT)
 
 
 def notes(parent: Part) -> list[str]:
@@ -81,9 +76,4 @@ def interval(value: object) -> tuple[float, float] | None:
 
 
 def _misshapen(key: str, value: object, allowed: str) -> ParameterError:
-    return ParameterError(
-        f"{key} of a run or an audit",
-        got=type(value).__name__,
-        allowed=allowed,
-        next_step=_NEXT,
-    )
+    return ParameterError(f"{key} of a run or an audit", type(value).__name__, allowed, _NEXT)

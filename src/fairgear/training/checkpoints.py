@@ -59,9 +59,9 @@ class Checkpoint:
         if not ranks().everywhere(ranks().agreed(step) == step):
             raise FileError(
                 f"checkpoint {self.path}",
-                got="not the same file in every process of this job",
-                allowed="one folder that all machines see",
-                next_step="put --out on a file system that they share",
+                "not the same file in every process of this job",
+                "one folder that all machines see",
+                "put --out on a file system that they share",
             )
         return found
 

@@ -26,9 +26,9 @@ def check_divides(count: int, job: Ranks) -> None:
     if count % job.size:
         raise ParameterError(
             "micro_batches",
-            got=f"{count} for {job.size} processes",
-            allowed=f"a multiple of {job.size}",
-            next_step=f"use {job.size}, or another number of processes",
+            f"{count} for {job.size} processes",
+            f"a multiple of {job.size}",
+            f"use {job.size}, or another number of processes",
         )
 
 

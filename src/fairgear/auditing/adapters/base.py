@@ -78,16 +78,16 @@ class Adapter(ABC):
         if not isinstance(threshold, Real) or not math.isfinite(threshold):
             raise ParameterError(
                 f"threshold of {self.name!r}",
-                got=repr(threshold),
-                allowed="a finite number",
-                next_step="leave it out to use 0.5",
+                repr(threshold),
+                "a finite number",
+                "leave it out to use 0.5",
             )
         if self.probabilities and not 0 < threshold < 1:
             raise ParameterError(
                 f"threshold of {self.name!r}",
-                got=threshold,
-                allowed="more than 0, less than 1: its outputs are turned into probabilities",
-                next_step="use 0.5 where logits would be cut at 0",
+                threshold,
+                "more than 0, less than 1: its outputs are turned into probabilities",
+                "use 0.5 where logits would be cut at 0",
             )
         self.threshold = float(threshold)
         self._any_numbers = True
@@ -116,9 +116,9 @@ class Adapter(ABC):
             reason = (str(error).splitlines() or [""])[0]
             raise ParameterError(
                 self._where(world),
-                got=f"{type(error).__name__}: {reason}",
-                allowed="a model that answers in every world",
-                next_step=next_step,
+                f"{type(error).__name__}: {reason}",
+                "a model that answers in every world",
+                next_step,
             ) from error
 
     def _finished(

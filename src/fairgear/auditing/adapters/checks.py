@@ -29,16 +29,16 @@ def as_columns(what: str, values: object, count: int) -> Floats:
         kind = type(values).__name__ if array is None or array.ndim == 0 else array.dtype
         raise ParameterError(
             what,
-            got=f"{kind}, which holds no numbers",
-            allowed=f"{count} scores, one a node",
-            next_step="return an array or a tensor of numbers",
+            f"{kind}, which holds no numbers",
+            f"{count} scores, one a node",
+            "return an array or a tensor of numbers",
         )
     if array.shape not in ((count,), (count, 1), (count, 2)):
         raise ParameterError(
             what,
-            got=f"scores of shape {array.shape}",
-            allowed=f"shape ({count},), ({count}, 1) or ({count}, 2), one row a node",
-            next_step="return one score for each node, in the order of the graph",
+            f"scores of shape {array.shape}",
+            f"shape ({count},), ({count}, 1) or ({count}, 2), one row a node",
+            "return one score for each node, in the order of the graph",
         )
     return array.reshape(count, -1).astype(np.float64)
 
@@ -53,9 +53,9 @@ def check_order(what: str, values: object, ids: Integers) -> None:
     if not np.array_equal(index, ids) and np.array_equal(np.sort(index), np.sort(ids)):
         raise ParameterError(
             what,
-            got="a Series whose index holds the node ids in another order",
-            allowed="scores in the order of the graph",
-            next_step="return scores.loc[graph.node_id.numpy()]",
+            "a Series whose index holds the node ids in another order",
+            "scores in the order of the graph",
+            "return scores.loc[graph.node_id.numpy()]",
         )
 
 
@@ -70,9 +70,9 @@ def check_finite(what: str, values: Floats, person: Callable[[int], int | str]) 
     if len(wrong):
         raise ParameterError(
             what,
-            got=f"{len(wrong)} NaN or infinite scores, the first of node {person(int(wrong[0]))!r}",
-            allowed="finite numbers",
-            next_step="find out why the model gives no score there",
+            f"{len(wrong)} NaN or infinite scores, the first of node {person(int(wrong[0]))!r}",
+            "finite numbers",
+            "find out why the model gives no score there",
         )
 
 
@@ -85,10 +85,7 @@ def as_probabilities(what: str, values: Floats, allowed: str, next_step: str) ->
     """Numbers from 0 to 1, freed of rounding beyond it."""
     if not within_unit(values):
         raise ParameterError(
-            what,
-            got=f"scores from {values.min():.4g} to {values.max():.4g}",
-            allowed=allowed,
-            next_step=next_step,
+            what, f"scores from {values.min():.4g} to {values.max():.4g}", allowed, next_step
         )
     return np.clip(values, 0, 1)
 

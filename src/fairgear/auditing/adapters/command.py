@@ -58,9 +58,7 @@ class CommandAdapter(Adapter):
         self._format = check_format(format)
         self._words = _words(command)
         if not time_limit > 0:
-            raise ParameterError(
-                "time_limit", got=time_limit, allowed="more than 0 seconds", next_step="use 300"
-            )
+            raise ParameterError("time_limit", time_limit, "more than 0 seconds", "use 300")
         self._time_limit = time_limit
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
@@ -148,7 +146,7 @@ class CommandAdapter(Adapter):
                 process.wait()
 
     def _failed(self, world: World, got: str, allowed: str, next_step: str) -> ParameterError:
-        return ParameterError(self._where(world), got=got, allowed=allowed, next_step=next_step)
+        return ParameterError(self._where(world), got, allowed, next_step)
 
 
 def _words(command: str) -> list[str]:
@@ -165,9 +163,9 @@ def _words(command: str) -> list[str]:
 def _unfit(got: str) -> ParameterError:
     return ParameterError(
         "command",
-        got=got,
-        allowed="a program and its arguments, {graph} among them, and {scores} if it writes a file",
-        next_step="write it such as 'python score.py {graph} {scores}'",
+        got,
+        "a program and its arguments, {graph} among them, and {scores} if it writes a file",
+        "write it such as 'python score.py {graph} {scores}'",
     )
 
 

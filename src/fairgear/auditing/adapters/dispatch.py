@@ -63,9 +63,9 @@ def adapt(
     if output != "auto":
         raise ParameterError(
             f"output of {adapter.name!r}, a {adapter.kind}",
-            got=repr(output),
-            allowed="'auto': only the outputs of a torch module can be read in another way",
-            next_step="leave it out; for logits of other models, pass threshold=0",
+            repr(output),
+            "'auto': only the outputs of a torch module can be read in another way",
+            "leave it out; for logits of other models, pass threshold=0",
         )
     return adapter
 
@@ -84,4 +84,4 @@ def _over_graphs(model: Any) -> bool:
 
 
 def _unfit(got: str, next_step: str) -> ParameterError:
-    return ParameterError("a model to audit", got=got, allowed=_KINDS, next_step=next_step)
+    return ParameterError("a model to audit", got, _KINDS, next_step)

@@ -47,9 +47,9 @@ class EstimatorAdapter(Adapter):
         if learned is None and (ours or threshold is None):
             raise NotFittedError(
                 f"the model {self.name!r}",
-                got="one whose threshold_ is None",
-                allowed="a fitted model",
-                next_step="call fit(graph) first, or set threshold_",
+                "one whose threshold_ is None",
+                "a fitted model",
+                "call fit(graph) first, or set threshold_",
             )
         self._choose(learned if threshold is None else threshold)
 

@@ -52,10 +52,10 @@ class FolderAdapter(Adapter):
         if differs:
             raise FileError(
                 f"scores in {self._folder}",
-                got=f"scores of worlds with {' and '.join(differs)}",
-                allowed="scores of the worlds to audit: the same graph, people in the same order, "
+                f"scores of worlds with {' and '.join(differs)}",
+                "scores of the worlds to audit: the same graph, people in the same order, "
                 "causal model, draws, seed and released_share",
-                next_step="audit as manifest.json in the folder says, or export these worlds",
+                "audit as manifest.json in the folder says, or export these worlds",
             )
         missing = self._missing()
         if missing:
@@ -66,9 +66,9 @@ class FolderAdapter(Adapter):
         if not self.can_answer(world):
             raise FileError(
                 f"scores in {self._folder}",
-                got=f"no world {world.name!r} in its manifest",
-                allowed="worlds that were exported",
-                next_step="export with the same causal model, draws, seed and people as the audit",
+                f"no world {world.name!r} in its manifest",
+                "worlds that were exported",
+                "export with the same causal model, draws, seed and people as the audit",
             )
         path = self._scores(self._entries[world.name])
         if path is None:
@@ -94,8 +94,8 @@ class FolderAdapter(Adapter):
     def _incomplete(self, missing: list[WorldEntry]) -> FileError:
         return FileError(
             f"scores in {self._folder}",
-            got=f"{len(missing)} of {len(self.manifest.worlds)} score files missing, "
+            f"{len(missing)} of {len(self.manifest.worlds)} score files missing, "
             f"the first {missing[0].scores}",
-            allowed="a score file for every world",
-            next_step="score the graphs that are left, as README.txt in the folder says",
+            "a score file for every world",
+            "score the graphs that are left, as README.txt in the folder says",
         )

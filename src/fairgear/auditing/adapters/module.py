@@ -55,9 +55,9 @@ class ModuleAdapter(Adapter):
         if output not in get_args(Output):
             raise ParameterError(
                 f"output of {self.name!r}",
-                got=repr(output),
-                allowed=", ".join(get_args(Output)),
-                next_step="use 'auto' to have it decided by the outputs",
+                repr(output),
+                ", ".join(get_args(Output)),
+                "use 'auto' to have it decided by the outputs",
             )
         self._output = output
         self._check_signature()
@@ -69,10 +69,7 @@ class ModuleAdapter(Adapter):
             found = self._forward(graph)
         if not isinstance(found, Tensor):
             raise ParameterError(
-                self._where(world),
-                got=f"a {type(found).__name__}",
-                allowed="one tensor",
-                next_step=_CALLABLE,
+                self._where(world), f"a {type(found).__name__}", "one tensor", _CALLABLE
             )
         table = as_columns(self._where(world), found, len(graph.x))
         if self._output == "auto":
@@ -92,9 +89,9 @@ class ModuleAdapter(Adapter):
         except TypeError as error:
             raise ParameterError(
                 f"the model {self.name!r}",
-                got=f"forward{signature.replace(return_annotation=signature.empty)}",
-                allowed="forward(x, edge_index)",
-                next_step=_CALLABLE,
+                f"forward{signature.replace(return_annotation=signature.empty)}",
+                "forward(x, edge_index)",
+                _CALLABLE,
             ) from error
 
     def _forward(self, graph: SensitiveGraph) -> object:

@@ -118,9 +118,9 @@ class TableAdapter(Adapter):
             if unknown:
                 raise ParameterError(
                     f"features of the model {self.name!r}",
-                    got=f"columns that the graph does not have: {listed(unknown)}",
-                    allowed=listed(graph.feature_names),
-                    next_step=f"fit it on the graph's features, or {_CALLABLE}",
+                    f"columns that the graph does not have: {listed(unknown)}",
+                    listed(graph.feature_names),
+                    f"fit it on the graph's features, or {_CALLABLE}",
                 )
             if column is not None and graph.feature_names[column] not in wanted:
                 self._note(_BLIND)
@@ -134,9 +134,9 @@ class TableAdapter(Adapter):
         blind = "" if column is None else f", or {x.shape[1] - 1} without the sensitive column"
         raise ParameterError(
             f"features of the model {self.name!r}",
-            got=f"one that was fitted on {width}",
-            allowed=f"{x.shape[1]}{blind}",
-            next_step=f"fit it on graph.x, or {_CALLABLE}",
+            f"one that was fitted on {width}",
+            f"{x.shape[1]}{blind}",
+            f"fit it on graph.x, or {_CALLABLE}",
         )
 
     def _check_fitted(self) -> None:
@@ -153,9 +153,9 @@ class TableAdapter(Adapter):
     def _unfitted(self, got: str, else_step: str) -> NotFittedError:
         return NotFittedError(
             f"the model {self.name!r}",
-            got=got,
-            allowed="a fitted estimator",
-            next_step=f"call fit(x, y) first{else_step}",
+            got,
+            "a fitted estimator",
+            f"call fit(x, y) first{else_step}",
         )
 
     def _check_classes(self) -> None:
@@ -166,7 +166,7 @@ class TableAdapter(Adapter):
         shown = ", ".join(repr(getattr(value, "tolist", lambda v=value: v)()) for value in classes)
         raise ParameterError(
             f"classes of the model {self.name!r}",
-            got=shown or "none",
-            allowed="0 and 1, or False and True",
-            next_step="fit it on labels 0 and 1",
+            shown or "none",
+            "0 and 1, or False and True",
+            "fit it on labels 0 and 1",
         )

@@ -83,10 +83,7 @@ def export_worlds(
     form = check_format(format)
     if self_people < 0:
         raise ParameterError(
-            "self_people",
-            got=self_people,
-            allowed="0 or more",
-            next_step="use 50, or 0 to leave these worlds out",
+            "self_people", self_people, "0 or more", "use 50, or 0 to leave these worlds out"
         )
     folder = Path(folder)
     rows = people.select(worlds.graph, nodes)
@@ -135,9 +132,9 @@ def _manifest(
     if repeated:
         raise ParameterError(
             "worlds to export",
-            got=f"two that are both called {repeated[0]!r}",
-            allowed="names of their own",
-            next_step="leave one of them out",
+            f"two that are both called {repeated[0]!r}",
+            "names of their own",
+            "leave one of them out",
         )
     ids = graph.node_id.cpu()
     known = people.who(graph)
@@ -217,16 +214,16 @@ def _check_room(folder: Path, first: Path, form: GraphFormat, count: int) -> Non
     if needed > free:
         raise FileError(
             f"worlds in {folder}",
-            got=f"{free / 1e9:.3g} GB of free disk",
-            allowed=f"{needed / 1e9:.3g} GB for {count} worlds",
-            next_step="make room, export to another disk, or ask for fewer self_people or draws",
+            f"{free / 1e9:.3g} GB of free disk",
+            f"{needed / 1e9:.3g} GB for {count} worlds",
+            "make room, export to another disk, or ask for fewer self_people or draws",
         )
 
 
 def _taken(folder: Path, got: str) -> FileError:
     return FileError(
         f"export folder {folder}",
-        got=got,
-        allowed="a new or empty folder, or one that the same export began",
-        next_step="choose another folder, or remove that one",
+        got,
+        "a new or empty folder, or one that the same export began",
+        "choose another folder, or remove that one",
     )

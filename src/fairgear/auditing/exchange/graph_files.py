@@ -28,9 +28,9 @@ def check_format(name: str) -> GraphFormat:
             return known
     raise ParameterError(
         "format of graphs",
-        got=repr(name),
-        allowed=", ".join(GRAPH_FORMATS),
-        next_step="use csv where the other program reads tables",
+        repr(name),
+        ", ".join(GRAPH_FORMATS),
+        "use csv where the other program reads tables",
     )
 
 

@@ -183,7 +183,7 @@ def read_manifest(folder: Path) -> Manifest:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(
             f"folder {folder}",
-            got="no manifest.json of exported worlds in it",
-            allowed="a folder that fairgear exported worlds to",
-            next_step="check the path, or export the worlds again",
+            "no manifest.json of exported worlds in it",
+            "a folder that fairgear exported worlds to",
+            "check the path, or export the worlds again",
         ) from error

@@ -205,8 +205,5 @@ def _shown(text: str) -> str:
 
 def _unfit(what: str, got: str, next_step: str) -> FileError:
     return FileError(
-        what,
-        got=got,
-        allowed="node_id,score for every node, or a .npy file with a score a row",
-        next_step=next_step,
+        what, got, "node_id,score for every node, or a .npy file with a score a row", next_step
     )

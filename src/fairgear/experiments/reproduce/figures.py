@@ -89,9 +89,7 @@ def sweep_figure(rows: pd.DataFrame) -> Figure:
     """
     sweeps = list(dict.fromkeys(rows["sweep"]))
     if not sweeps:
-        raise ParameterError(
-            "sweep_figure(rows=…)", got="no rows", allowed="a row a run", next_step="run the sweep"
-        )
+        raise ParameterError("sweep_figure(rows=…)", "no rows", "a row a run", "run the sweep")
     rows = pd.concat([_of_all_values(part) for _, part in rows.groupby("sweep", sort=False)])
     # The sweep stands for the dataset and the value for the method; a missing column is all NaN.
     means = compare_table.summary(
@@ -184,9 +182,9 @@ def _measured(summary: pd.DataFrame, dataset: str) -> pd.DataFrame:
     if dataset not in known:
         raise ParameterError(
             "dataset of the figure",
-            got=repr(dataset),
-            allowed=", ".join(map(repr, known)) or "none: there are no rows",
-            next_step="run the recipe on it first",
+            repr(dataset),
+            ", ".join(map(repr, known)) or "none: there are no rows",
+            "run the recipe on it first",
         )
     return summary[(summary["dataset"] == dataset) & summary["mean"].notna()]
 

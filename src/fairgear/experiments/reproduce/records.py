@@ -91,9 +91,9 @@ def _read(path: Path) -> list[dict[str, Any]]:
     if not fine:
         raise FileError(
             f"rows {path}",
-            got="no table of finished runs",
-            allowed="a CSV file that fairgear reproduce has written",
-            next_step="choose another --rows, or remove that file",
+            "no table of finished runs",
+            "a CSV file that fairgear reproduce has written",
+            "choose another --rows, or remove that file",
         )
     texts = [name for name, kind in KINDS.items() if kind == "str" and name in rows.columns]
     rows[texts] = rows[texts].fillna("")

@@ -61,9 +61,9 @@ class Study:
         if not any(made.datasets_of(one) for one in recipes):
             raise ParameterError(
                 f"datasets of {', '.join(wanted)}",
-                got=", ".join(datasets),
-                allowed=", ".join(dict.fromkeys(name for one in recipes for name in one.datasets)),
-                next_step="choose one of these, or leave --datasets out",
+                ", ".join(datasets),
+                ", ".join(dict.fromkeys(name for one in recipes for name in one.datasets)),
+                "choose one of these, or leave --datasets out",
             )
         for one in recipes:
             left_out = [name for name in datasets if name not in one.datasets]
@@ -141,9 +141,9 @@ class Study:
         if failed:
             raise UnfinishedError(
                 "runs",
-                got=f"{len(failed)} that did not come to their end",
-                allowed="all of them",
-                next_step="see the lines above; the same command tries those again",
+                f"{len(failed)} that did not come to their end",
+                "all of them",
+                "see the lines above; the same command tries those again",
             )
 
 

@@ -70,18 +70,18 @@ class TableColumns:
         if self.missing not in MISSING:
             raise ParameterError(
                 "missing",
-                got=repr(self.missing),
-                allowed=", ".join(MISSING),
-                next_step="say what to do with missing values",
+                repr(self.missing),
+                ", ".join(MISSING),
+                "say what to do with missing values",
             )
         self._check_kinds()
         self._check_roles()
         if self.similarity is None and (self.neighbors is not None or self.standardize):
             raise ParameterError(
                 "neighbors" if self.neighbors is not None else "standardize",
-                got="no similarity threshold beside it",
-                allowed="together with similarity",
-                next_step="give similarity too, or leave it out",
+                "no similarity threshold beside it",
+                "together with similarity",
+                "give similarity too, or leave it out",
             )
         _ = self.rule
 
@@ -118,11 +118,11 @@ class TableColumns:
             if column is not None and roles.setdefault(column, role) != role:
                 raise ParameterError(
                     f"column {column!r}",
-                    got=f"two roles, {roles[column]} and {role}",
-                    allowed="one role a column",
-                    next_step="correct one of the two",
+                    f"two roles, {roles[column]} and {role}",
+                    "one role a column",
+                    "correct one of the two",
                 )
 
 
 def _wrong_kind(option: str, value: object, allowed: str) -> ParameterError:
-    return ParameterError(option, got=repr(value), allowed=allowed, next_step=f"change {option}")
+    return ParameterError(option, repr(value), allowed, f"change {option}")

@@ -78,17 +78,17 @@ def encode(features: Iterable[FeatureColumn], sensitive: str, notes: list[str]) 
         if taken:
             raise GraphError(
                 f"column {column.name!r}",
-                got=f"a feature called {taken[0]!r}, which another column has made already",
-                allowed="names that differ",
-                next_step=f"rename it, or leave it out with --drop {column.name}",
+                f"a feature called {taken[0]!r}, which another column has made already",
+                "names that differ",
+                f"rename it, or leave it out with --drop {column.name}",
             )
         found |= encoded
     if set(found) <= {sensitive}:
         raise GraphError(
             "features",
-            got=f"no column besides the sensitive one, {sensitive!r}",
-            allowed="at least one more",
-            next_step="add columns, or drop fewer",
+            f"no column besides the sensitive one, {sensitive!r}",
+            "at least one more",
+            "add columns, or drop fewer",
         )
     names = list(found)
     return EncodedTable(np.stack(list(found.values()), axis=1), names, names.index(sensitive))

@@ -92,24 +92,24 @@ class Encoding:
         if columns.sensitive != self.sensitive:
             raise GraphError(
                 "--sensitive",
-                got=repr(columns.sensitive),
-                allowed=f"{self.sensitive!r}, as the model was trained",
-                next_step=f"use --sensitive {self.sensitive}",
+                repr(columns.sensitive),
+                f"{self.sensitive!r}, as the model was trained",
+                f"use --sensitive {self.sensitive}",
             )
         one = columns.sensitive_one
         if one is not None and spelled(one) != self.groups[1]:
             raise GraphError(
                 "--sensitive-one",
-                got=repr(one),
-                allowed=f"{self.groups[1]!r}, as the model was trained",
-                next_step="leave it out",
+                repr(one),
+                f"{self.groups[1]!r}, as the model was trained",
+                "leave it out",
             )
         if columns.rule is not None and columns.standardize != (self.mean is not None):
             raise GraphError(
                 "--standardize",
-                got="none" if self.mean is not None else "columns to be standardized",
-                allowed="as the model was trained",
-                next_step="leave it out" if self.mean is None else "add --standardize",
+                "none" if self.mean is not None else "columns to be standardized",
+                "as the model was trained",
+                "leave it out" if self.mean is None else "add --standardize",
             )
         aside = {columns.label: "--label", columns.id: "--id"}
         aside |= dict.fromkeys(columns.drop, "--drop")
@@ -118,9 +118,9 @@ class Encoding:
             if name not in names or name in aside:
                 raise GraphError(
                     f"column {name!r}, which the model was trained on",
-                    got=f"{aside[name]} {name}" if name in aside else "no column of that name",
-                    allowed=f"a table with {', '.join(c.column for c in self.columns)}",
-                    next_step="leave that option out" if name in aside else "add the column",
+                    f"{aside[name]} {name}" if name in aside else "no column of that name",
+                    f"a table with {', '.join(c.column for c in self.columns)}",
+                    "leave that option out" if name in aside else "add the column",
                 )
 
     def groups_of(self, column: pd.Series) -> TwoValues:
@@ -146,9 +146,9 @@ class Encoding:
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise FileError(
                 f"file {path}",
-                got="no encoding of a table",
-                allowed="the file that fairgear run wrote beside the model",
-                next_step="run fairgear run again into a new folder",
+                "no encoding of a table",
+                "the file that fairgear run wrote beside the model",
+                "run fairgear run again into a new folder",
             ) from error
         return found
 

@@ -106,9 +106,9 @@ def feature_column(column: pd.Series, name: str, *, categorical: bool) -> Featur
         return _leveled(column, name)
     raise GraphError(
         f"column {name!r}",
-        got=f"values of the kind {kind}",
-        allowed="numbers, text, true and false",
-        next_step=f"turn it into numbers, or leave it out with --drop {name}",
+        f"values of the kind {kind}",
+        "numbers, text, true and false",
+        f"turn it into numbers, or leave it out with --drop {name}",
     )
 
 
@@ -119,9 +119,9 @@ def numbers(column: pd.Series, name: str) -> NumberColumn:
     if infinite:
         raise GraphError(
             f"column {name!r}",
-            got=f"{infinite} values that are infinite or beyond {_LARGEST:.0e}",
-            allowed="numbers that can be squared and summed",
-            next_step=f"correct them, or leave the column out with --drop {name}",
+            f"{infinite} values that are infinite or beyond {_LARGEST:.0e}",
+            "numbers that can be squared and summed",
+            f"correct them, or leave the column out with --drop {name}",
         )
     return NumberColumn(name, values)
 
@@ -145,9 +145,9 @@ def _leveled(column: pd.Series, name: str) -> LevelColumn:
     except TypeError as error:
         raise GraphError(
             f"column {name!r}",
-            got="lists or other compound values",
-            allowed="numbers, text, true and false",
-            next_step=f"leave it out with --drop {name}",
+            "lists or other compound values",
+            "numbers, text, true and false",
+            f"leave it out with --drop {name}",
         ) from error
     texts = [spelled(value) for value in uniques]
     levels = in_order(dict.fromkeys(texts))
@@ -155,9 +155,9 @@ def _leveled(column: pd.Series, name: str) -> LevelColumn:
     if len(levels) > MOST_LEVELS or len(levels) > max(_FEW_LEVELS, known / 2):
         raise GraphError(
             f"column {name!r}",
-            got=f"{len(levels)} different texts in {known} rows, such as {listed(levels, 2)}",
-            allowed=f"a number, or text with at most {MOST_LEVELS} levels that people share",
-            next_step=f"leave it out with --drop {name}, or use it with --id if it says who is who",
+            f"{len(levels)} different texts in {known} rows, such as {listed(levels, 2)}",
+            f"a number, or text with at most {MOST_LEVELS} levels that people share",
+            f"leave it out with --drop {name}, or use it with --id if it says who is who",
         )
     place = {text: number for number, text in enumerate(levels)}
     numbered = np.array([*(place[text] for text in texts), -1], dtype=np.int64)

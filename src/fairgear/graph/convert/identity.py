@@ -68,9 +68,9 @@ def identify(ids: pd.Series | None, count: int, column: str = "id") -> Identity:
     if lacking:
         raise GraphError(
             f"id column {column!r}",
-            got=f"{lacking} rows without an id",
-            allowed="an id in every row",
-            next_step="give everybody an id, or name another column with --id",
+            f"{lacking} rows without an id",
+            "an id in every row",
+            "give everybody an id, or name another column with --id",
         )
     numbers = [_whole(text) for text in texts]
     whole = None not in numbers
@@ -79,9 +79,9 @@ def identify(ids: pd.Series | None, count: int, column: str = "id") -> Identity:
         first = texts[int(np.flatnonzero(repeated)[0])]
         raise GraphError(
             f"id column {column!r}",
-            got=f"{int(repeated.sum())} repeated ids, the first {first!r}",
-            allowed="each id once",
-            next_step=f"remove the repeated rows, or name another column with --id, "
+            f"{int(repeated.sum())} repeated ids, the first {first!r}",
+            "each id once",
+            f"remove the repeated rows, or name another column with --id, "
             f"or leave it out with --drop {column}",
         )
     if whole:
@@ -112,10 +112,10 @@ def check_exact(value: float, epsilon: float) -> None:
     if abs(value) >= first_rounded:
         raise GraphError(
             f"id {value!r}",
-            got="a floating-point number at or beyond "
+            "a floating-point number at or beyond "
             f"2^{round(np.log2(first_rounded))}, whose last digits are lost",
-            allowed="whole numbers or text",
-            next_step="read the ids as whole numbers or as text from the start",
+            "whole numbers or text",
+            "read the ids as whole numbers or as text from the start",
         )
 
 

@@ -57,9 +57,9 @@ class ColumnCode:
             shown = dict.fromkeys(spelled(value) for value in column.dropna())
             raise GraphError(
                 f"column {self.column!r}",
-                got=f"no numbers, such as {listed(shown, 2)}",
-                allowed="numbers, as the model was trained on",
-                next_step="correct the column, or leave such cells empty and use --missing impute",
+                f"no numbers, such as {listed(shown, 2)}",
+                "numbers, as the model was trained on",
+                "correct the column, or leave such cells empty and use --missing impute",
             )
         return KnownNumbers(self.column, numbers(column, self.column).values, self)
 
@@ -72,9 +72,9 @@ class ColumnCode:
             # All zeros would read as the first of two levels, which nobody has said.
             raise GraphError(
                 f"column {self.column!r}",
-                got=f"{listed(strange, 3)}, which the model was not trained on",
-                allowed=listed(self.levels, 10),
-                next_step="recode it, or leave such cells empty and use --missing impute",
+                f"{listed(strange, 3)}, which the model was not trained on",
+                listed(self.levels, 10),
+                "recode it, or leave such cells empty and use --missing impute",
             )
         return np.array([-1 if t is None else place[t] for t in texts], dtype=np.int64)
 

@@ -35,9 +35,9 @@ def without_missing(
         if not keep.any():
             raise GraphError(
                 "rows without missing values",
-                got=f"none, with gaps in {_counted(gaps)}",
-                allowed="at least one",
-                next_step="leave columns out with --drop, or use --missing impute",
+                f"none, with gaps in {_counted(gaps)}",
+                "at least one",
+                "leave columns out with --drop, or use --missing impute",
             )
         if not keep.all():
             notes.append(f"left out {int((~keep).sum()):,} of {len(keep):,} rows: missing values")
@@ -45,16 +45,16 @@ def without_missing(
     if no_group.any():
         raise GraphError(
             f"sensitive column {sensitive!r}",
-            got=f"{int(no_group.sum())} missing values",
-            allowed="a value in every row",
-            next_step="complete it, or leave those rows out with --missing drop",
+            f"{int(no_group.sum())} missing values",
+            "a value in every row",
+            "complete it, or leave those rows out with --missing drop",
         )
     if gaps and policy == "refuse":
         raise GraphError(
             "missing values",
-            got=_counted(gaps),
-            allowed="none, unless you say what to do with them",
-            next_step="use --missing impute to fill them (missing='impute' in Python), "
+            _counted(gaps),
+            "none, unless you say what to do with them",
+            "use --missing impute to fill them (missing='impute' in Python), "
             "--missing drop to leave those rows out, or --drop to leave columns out",
         )
     if gaps:
@@ -62,9 +62,9 @@ def without_missing(
         if empty:
             raise GraphError(
                 f"column {empty[0]!r}",
-                got="no value at all, nothing to fill gaps from",
-                allowed="at least one value",
-                next_step=f"leave it out with --drop {empty[0]}",
+                "no value at all, nothing to fill gaps from",
+                "at least one value",
+                f"leave it out with --drop {empty[0]}",
             )
         notes.append(f"filled missing values of {_counted(gaps)}")
     return [column.filled() for column in features], np.ones_like(keep)

@@ -31,9 +31,9 @@ def matched_pairs(
     if edges.shape[1] < 2:
         raise GraphError(
             "edges",
-            got=f"{edges.shape[1]} columns",
-            allowed="two columns: one id at each end",
-            next_step="write one edge a line, both ids separated by a comma",
+            f"{edges.shape[1]} columns",
+            "two columns: one id at each end",
+            "write one edge a line, both ids separated by a comma",
         )
     if edges.shape[1] > 2:
         notes.append("edges: only the first two columns count; weights are not used")
@@ -50,12 +50,12 @@ def matched_pairs(
         end = int(rows[0, line] >= 0)
         raise GraphError(
             "edges",
-            got=f"{int(lost.sum())} of {lost.size} with an end that is nobody's id, the first "
+            f"{int(lost.sum())} of {lost.size} with an end that is nobody's id, the first "
             f"{spelled(ends.iloc[line, end])!r}",
-            allowed="ids of the node table"
+            "ids of the node table"
             if people.names or not np.array_equal(people.node_id, np.arange(len(people.node_id)))
             else f"0 to {len(people.node_id) - 1}, the rows of the node table",
-            next_step="correct the list, or name the column of the ids with --id"
+            "correct the list, or name the column of the ids with --id"
             + (", or call the columns source and target" if header and line == 0 else ""),
         )
     return rows

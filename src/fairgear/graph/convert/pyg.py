@@ -41,17 +41,11 @@ def data_graph(
     x = data.get("x")
     if not isinstance(x, Tensor) or x.dim() != 2:
         raise GraphError(
-            "PyG data",
-            got="no matrix x",
-            allowed="x with one row a node",
-            next_step="store the features as data.x",
+            "PyG data", "no matrix x", "x with one row a node", "store the features as data.x"
         )
     if x.layout is not torch.strided:
         raise GraphError(
-            "x of the PyG data",
-            got="a sparse matrix",
-            allowed="a dense one",
-            next_step="store data.x.to_dense()",
+            "x of the PyG data", "a sparse matrix", "a dense one", "store data.x.to_dense()"
         )
     nodes = _features(data, x)
     features = list(nodes.columns)
@@ -102,9 +96,9 @@ def _attribute(data: Data, name: str, count: int) -> pd.Series:
     if not isinstance(value, (np.ndarray, list, tuple)) or len(value) != count:
         raise GraphError(
             f"attribute {name!r} of the PyG data",
-            got="something other than one value a node",
-            allowed=f"a vector or a list of length {count}",
-            next_step="choose another attribute, or a column of x",
+            "something other than one value a node",
+            f"a vector or a list of length {count}",
+            "choose another attribute, or a column of x",
         )
     return pd.Series(value)
 
@@ -145,10 +139,10 @@ def _pairs(data: Data, count: int) -> np.ndarray[tuple[int, int], np.dtype[np.in
     if not fine or not 0 <= int(edge_index.min()) <= int(edge_index.max()) < count:
         raise GraphError(
             "edge_index of the PyG data",
-            got=f"{edge_index.dtype} of shape {tuple(edge_index.shape)}, "
+            f"{edge_index.dtype} of shape {tuple(edge_index.shape)}, "
             f"from {edge_index.min()} to {edge_index.max()}",
-            allowed=f"int64 of shape (2, edges), from 0 to {count - 1}",
-            next_step="map ids to rows of x, sources first",
+            f"int64 of shape (2, edges), from 0 to {count - 1}",
+            "map ids to rows of x, sources first",
         )
     pairs: np.ndarray[tuple[int, int], np.dtype[np.int64]] = edge_index.detach().cpu().numpy()
     return pairs

@@ -17,9 +17,9 @@ def check_table(nodes: pd.DataFrame, columns: TableColumns) -> None:
     if len(repeated):
         raise GraphError(
             "columns of the node table",
-            got=f"{repeated[0]!r} more than once",
-            allowed="distinct names",
-            next_step="rename or remove one of them",
+            f"{repeated[0]!r} more than once",
+            "distinct names",
+            "rename or remove one of them",
         )
     for option in ("sensitive", "label", "id", "drop", "categorical"):
         given = getattr(columns, option)
@@ -27,12 +27,7 @@ def check_table(nodes: pd.DataFrame, columns: TableColumns) -> None:
             if name not in nodes.columns:
                 raise _unknown(nodes, name, option)
     if not len(nodes):
-        raise GraphError(
-            "node table",
-            got="no rows",
-            allowed="one row a person",
-            next_step="check the input",
-        )
+        raise GraphError("node table", "no rows", "one row a person", "check the input")
 
 
 def check_joined(columns: TableColumns, *, edges: bool) -> None:
@@ -40,9 +35,9 @@ def check_joined(columns: TableColumns, *, edges: bool) -> None:
     if edges == (columns.similarity is not None):
         raise ParameterError(
             "edges of the graph",
-            got="both edges and a similarity" if edges else "neither edges nor a similarity",
-            allowed="one of them",
-            next_step="leave out --similarity, or the edges"
+            "both edges and a similarity" if edges else "neither edges nor a similarity",
+            "one of them",
+            "leave out --similarity, or the edges"
             if edges
             else "give a list with --edges, or join people with similar rows: --similarity 0.7",
         )
@@ -54,9 +49,9 @@ def _unknown(nodes: pd.DataFrame, name: str, option: str) -> ParameterError:
     near = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
     return ParameterError(
         f"--{option}",
-        got=f"{name!r}, which is no column",
-        allowed=listed(known, 20),
-        next_step=f"did you mean {' or '.join(repr(folded[key]) for key in near)}"
+        f"{name!r}, which is no column",
+        listed(known, 20),
+        f"did you mean {' or '.join(repr(folded[key]) for key in near)}"
         if near
         else "choose a column of the table",
     )

@@ -28,16 +28,16 @@ def from_scipy(
     if not known:
         raise GraphError(
             "adjacency",
-            got=f"a {type(adjacency).__name__}",
-            allowed="a sparse matrix of SciPy",
-            next_step="pass scipy.sparse.coo_array(matrix)",
+            f"a {type(adjacency).__name__}",
+            "a sparse matrix of SciPy",
+            "pass scipy.sparse.coo_array(matrix)",
         )
     if tuple(adjacency.shape) != (len(nodes), len(nodes)):
         raise GraphError(
             "adjacency",
-            got=f"shape {tuple(adjacency.shape)}",
-            allowed=f"({len(nodes)}, {len(nodes)}), the rows of the node table",
-            next_step="pass one row and one column a person",
+            f"shape {tuple(adjacency.shape)}",
+            f"({len(nodes)}, {len(nodes)}), the rows of the node table",
+            "pass one row and one column a person",
         )
     entries = adjacency.tocoo()
     present = entries.data != 0

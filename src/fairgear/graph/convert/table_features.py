@@ -48,9 +48,9 @@ def table_features(
         left = group.names[int(group.codes[keep][0])]
         raise GraphError(
             f"rows without missing values, of the groups in {columns.sensitive!r}",
-            got=f"{left!r} alone once the others are dropped",
-            allowed="people of both groups",
-            next_step="use --missing impute, or leave columns with many gaps out with --drop",
+            f"{left!r} alone once the others are dropped",
+            "people of both groups",
+            "use --missing impute, or leave columns with many gaps out with --drop",
         )
     sens = NumberColumn(columns.sensitive, group.codes[keep].astype(np.float64))
     features.insert(shown.index(columns.sensitive), sens)

@@ -29,8 +29,8 @@ def from_tables(
         if not isinstance(table, pd.DataFrame) and (what == "nodes" or table is not None):
             raise GraphError(
                 what,
-                got=f"a {type(table).__name__}",
-                allowed="a pandas DataFrame",
-                next_step=f"pass pandas.DataFrame({what})",
+                f"a {type(table).__name__}",
+                "a pandas DataFrame",
+                f"pass pandas.DataFrame({what})",
             )
     return table_graph(nodes, None if edges is None else EdgeList(edges), TableColumns(**columns))

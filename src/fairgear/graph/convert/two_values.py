@@ -29,9 +29,9 @@ def label_values(column: pd.Series, name: str, positive: Value | None) -> TwoVal
     if len(found) != 2:
         raise GraphError(
             f"label column {name!r}",
-            got=f"{len(found)} values: {listed(found)}{_gaps(codes)}",
-            allowed="two values, and nothing where the label is unknown",
-            next_step="recode the label to two values, or name another column with --label",
+            f"{len(found)} values: {listed(found)}{_gaps(codes)}",
+            "two values, and nothing where the label is unknown",
+            "recode the label to two values, or name another column with --label",
         )
     return _coded(codes, found, positive, f"label column {name!r}", "--positive")
 
@@ -47,11 +47,9 @@ def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValu
         )
         raise GraphError(
             f"sensitive column {name!r}",
-            got=f"{len(found)} values: {listed(found)}{_gaps(codes)}"
-            if found
-            else "no value at all",
-            allowed="two values; only two groups are supported for now",
-            next_step=step,
+            f"{len(found)} values: {listed(found)}{_gaps(codes)}" if found else "no value at all",
+            "two values; only two groups are supported for now",
+            step,
         )
     return _coded(codes, found, one, f"sensitive column {name!r}", "--sensitive-one")
 
@@ -63,9 +61,9 @@ def known_values(column: pd.Series, name: str, groups: tuple[str, str]) -> TwoVa
     if strange:
         raise GraphError(
             f"sensitive column {name!r}",
-            got=f"{listed(strange)}, which the model was not trained on",
-            allowed=listed(groups),
-            next_step="recode the column, or leave those rows out",
+            f"{listed(strange)}, which the model was not trained on",
+            listed(groups),
+            "recode the column, or leave those rows out",
         )
     place = np.array([*(groups.index(value) for value in found), -1], dtype=np.int64)
     return TwoValues(place[codes], groups)
@@ -78,9 +76,9 @@ def _levels(column: pd.Series, name: str) -> tuple[NDArray[np.int64], list[str]]
     except TypeError as error:
         raise GraphError(
             f"column {name!r}",
-            got="lists or other compound values",
-            allowed="two values: numbers, text, or true and false",
-            next_step="name another column, or keep one value of each cell",
+            "lists or other compound values",
+            "two values: numbers, text, or true and false",
+            "name another column, or keep one value of each cell",
         ) from error
     texts = [spelled(value) for value in uniques]
     found = in_order(dict.fromkeys(texts))
@@ -101,9 +99,6 @@ def _coded(
         return TwoValues(codes, (found[0], found[1]))
     if spelled(one) != found[0]:
         raise GraphError(
-            what,
-            got=f"no value {spelled(one)!r}",
-            allowed=listed(found),
-            next_step=f"give one of these with {option}",
+            what, f"no value {spelled(one)!r}", listed(found), f"give one of these with {option}"
         )
     return TwoValues(np.where(codes < 0, codes, 1 - codes), (found[1], found[0]))

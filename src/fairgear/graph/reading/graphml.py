@@ -18,9 +18,9 @@ def read_graphml(path: Path) -> Any:
     except ImportError as error:
         raise FileError(
             f"file {path}",
-            got="no package networkx to read GraphML with",
-            allowed="fairgear with its extra [networkx]",
-            next_step="pip install 'fairgear[networkx]'",
+            "no package networkx to read GraphML with",
+            "fairgear with its extra [networkx]",
+            "pip install 'fairgear[networkx]'",
         ) from error
     found = content(path)
     try:

@@ -61,9 +61,9 @@ def read_graph(
     if edges is not None:
         raise ParameterError(
             "--edges",
-            got=f"a list beside {path}, which is a graph with edges of its own",
-            allowed=f"a list beside a table: {', '.join(TABLES)}",
-            next_step="leave it out",
+            f"a list beside {path}, which is a graph with edges of its own",
+            f"a list beside a table: {', '.join(TABLES)}",
+            "leave it out",
         )
     if ending == ".pt":
         return data_graph(read_pyg(path), columns, encoding)

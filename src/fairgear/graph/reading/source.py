@@ -42,4 +42,4 @@ def text_of(path: Path) -> str:
 
 def unreadable(path: Path, got: str, allowed: str, next_step: str) -> FileError:
     """A file that is there and is not what it should be."""
-    return FileError(f"file {path}", got=got, allowed=allowed, next_step=next_step)
+    return FileError(f"file {path}", got, allowed, next_step)

@@ -59,9 +59,7 @@ def build_stored(
         memory: bytes of buffers, whatever the number of edges.
     """
     if memory < LEAST:
-        raise ParameterError(
-            "memory", got=memory, allowed=f"{LEAST} bytes or more", next_step="use 256 MB"
-        )
+        raise ParameterError("memory", memory, f"{LEAST} bytes or more", "use 256 MB")
     folder = Path(folder)
     if columns.name == TableColumns.name:
         columns = replace(columns, name=folder.name)
@@ -102,10 +100,7 @@ def _vectors(columns: TableColumns) -> tuple[TableColumns, list[Path]]:
 def _check_size(table: FeatureFile) -> None:
     if table.rows >= 2**31:
         raise GraphError(
-            f"people in {table.path}",
-            got=f"{table.rows:,}",
-            allowed=f"fewer than {2**31:,}",
-            next_step="leave some out",
+            f"people in {table.path}", f"{table.rows:,}", f"fewer than {2**31:,}", "leave some out"
         )
 
 
@@ -198,10 +193,10 @@ def _rows(
         end = int(not lost[0, at])
         raise GraphError(
             f"edges in {edges}",
-            got=f"the end {int(pairs[end, at])} of edge {read + at + 1}, which is nobody",
-            allowed=f"0 to {n - 1}, the rows of the feature table"
+            f"the end {int(pairs[end, at])} of edge {read + at + 1}, which is nobody",
+            f"0 to {n - 1}, the rows of the feature table"
             if order is None
             else "ids of the feature table",
-            next_step="correct the list, or name the column of the ids with --id",
+            "correct the list, or name the column of the ids with --id",
         )
     return rows

@@ -152,9 +152,9 @@ def _ends(path: Path, columns: list[pa.Array]) -> Pairs:
     if any(column.null_count for column in columns):
         raise GraphError(
             f"edges in {path}",
-            got="an edge with an end that is missing",
-            allowed="two ids for every edge",
-            next_step="remove or complete it",
+            "an edge with an end that is missing",
+            "two ids for every edge",
+            "remove or complete it",
         )
     return np.stack([column.to_numpy().astype(np.int64, copy=False) for column in columns])
 

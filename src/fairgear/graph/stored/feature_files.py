@@ -110,9 +110,9 @@ class ArrayFeatures(FeatureFile):
             if length != self.rows:
                 raise GraphError(
                     f"file {vector}",
-                    got=f"{length} values",
-                    allowed=f"{self.rows}, one for each row of {path}",
-                    next_step="check that both are of the same people",
+                    f"{length} values",
+                    f"{self.rows}, one for each row of {path}",
+                    "check that both are of the same people",
                 )
 
     def column(self, name: str) -> pd.Series:

@@ -22,9 +22,9 @@ def new_folder(path: Path) -> Iterator[Path]:
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise FileError(
             f"folder {path}",
-            got="a folder with files in it" if path.is_dir() else "a file of that name",
-            allowed="a new or empty folder",
-            next_step="choose another --out, or remove it",
+            "a folder with files in it" if path.is_dir() else "a file of that name",
+            "a new or empty folder",
+            "choose another --out, or remove it",
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,9 +47,9 @@ def new_folder(path: Path) -> Iterator[Path]:
 def _unwritable(path: Path, error: OSError) -> FileError:
     return FileError(
         f"cannot write {path}",
-        got=error.strerror or error,
-        allowed="a folder in a place one may write to, with room on the disk",
-        next_step="choose another place",
+        error.strerror or error,
+        "a folder in a place one may write to, with room on the disk",
+        "choose another place",
     )
 
 

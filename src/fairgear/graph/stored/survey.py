@@ -64,9 +64,9 @@ def _check(table: FeatureFile, columns: TableColumns) -> None:
     if columns.missing == "drop":
         raise ParameterError(
             "--missing",
-            got="'drop'",
-            allowed="refuse or impute: rows keep their places in a stored graph",
-            next_step="use --missing impute, or leave those rows out of the file",
+            "'drop'",
+            "refuse or impute: rows keep their places in a stored graph",
+            "use --missing impute, or leave those rows out of the file",
         )
     # One row of nothing: only names are compared.
     check_table(pd.DataFrame([[None] * len(table.names)], columns=table.names), columns)
@@ -114,16 +114,16 @@ def _check_features(names: Sequence[str], sensitive: str) -> None:
     if repeated:
         raise GraphError(
             "features",
-            got=f"two called {min(repeated)!r}",
-            allowed="names that differ",
-            next_step="rename a column, or leave it out with --drop",
+            f"two called {min(repeated)!r}",
+            "names that differ",
+            "rename a column, or leave it out with --drop",
         )
     if set(names) <= {sensitive}:
         raise GraphError(
             "features",
-            got=f"no column besides the sensitive one, {sensitive!r}",
-            allowed="at least one more",
-            next_step="add columns, or drop fewer",
+            f"no column besides the sensitive one, {sensitive!r}",
+            "at least one more",
+            "add columns, or drop fewer",
         )
 
 
@@ -139,9 +139,9 @@ def _node_ids(table: FeatureFile, columns: TableColumns, notes: list[str]) -> ND
         gaps = int(held.isna().sum())
         raise GraphError(
             f"id column {name!r}",
-            got=f"{gaps} rows without an id" if gaps else f"values of the kind {held.dtype}",
-            allowed="a whole number in every row",
-            next_step=f"number the people, or leave it out with --drop {name} where edges are "
+            f"{gaps} rows without an id" if gaps else f"values of the kind {held.dtype}",
+            "a whole number in every row",
+            f"number the people, or leave it out with --drop {name} where edges are "
             "given by row numbers from 0",
         )
     node_id = held.to_numpy().astype(np.int64)
@@ -150,8 +150,8 @@ def _node_ids(table: FeatureFile, columns: TableColumns, notes: list[str]) -> ND
     if len(repeated):
         raise GraphError(
             f"id column {name!r}",
-            got=f"{len(repeated)} repeated ids, the first {int(repeated[0])}",
-            allowed="each id once",
-            next_step="remove the repeated rows, or name another column with --id",
+            f"{len(repeated)} repeated ids, the first {int(repeated[0])}",
+            "each id once",
+            "remove the repeated rows, or name another column with --id",
         )
     return node_id
