@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -15,9 +15,9 @@ import fairgear as fg
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods import METHODS, Method
 from fairgear.methods.base import Scores, check_trainable
-from fairgear.methods.config import Config, Limits
 from fairgear.methods.fit_files import columns_of
 from fairgear.methods.inputs import FeatureScaler
+from fairgear.settings import Config, Range
 from fairgear.tensor_files import take
 from fairgear.training.checkpoints import load_module, module_tensors
 
@@ -26,12 +26,8 @@ from fairgear.training.checkpoints import load_module, module_tensors
 class CentersConfig(Config):
     """The settings, with their defaults."""
 
-    hops: int = 1
+    hops: Annotated[int, Range(0, 10)] = 1
     """How often people's features are averaged with those of their neighbours."""
-
-    def limits(self) -> dict[str, Limits]:
-        """Values outside are refused when a method is made."""
-        return {"hops": (0, 10)}
 
 
 class Centers(Method):

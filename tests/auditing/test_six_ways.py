@@ -30,7 +30,7 @@ from fairgear import SensitiveGraph
 from fairgear.auditing import Audit, CommandAdapter, FolderAdapter, Worlds, audit_in, export_worlds
 from fairgear.auditing.affected import Affected
 from fairgear.methods.base import Method
-from fairgear.methods.config import Config
+from fairgear.settings import Config
 from tests.auditing.models import small_graph
 
 PEOPLE = torch.arange(40, 55)

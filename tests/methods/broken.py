@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from fairgear import SensitiveGraph
 from fairgear.methods.base import Labels, Scores
-from fairgear.methods.config import Config
+from fairgear.settings import Config
 from tests.methods.small import Small, SmallConfig, SmallTask
 
 BREAKS: dict[type[Small], set[str]] = {}

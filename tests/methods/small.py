@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -16,8 +16,8 @@ from fairgear import SensitiveGraph
 from fairgear.graph import rows_of
 from fairgear.methods import Method
 from fairgear.methods.base import Scores, check_trainable
-from fairgear.methods.config import Config, Limits
 from fairgear.methods.inputs import FeatureScaler
+from fairgear.settings import Config, Range
 from fairgear.training import Checkpoint, Task, seeded, train
 from fairgear.training.checkpoints import load_module, module_tensors
 
@@ -26,11 +26,8 @@ from fairgear.training.checkpoints import load_module, module_tensors
 class SmallConfig(Config):
     """How much to smooth, and how long to train."""
 
-    hops: int = 1
-    steps: int = 9
-
-    def limits(self) -> dict[str, Limits]:
-        return {"hops": (0, 5), "steps": (1, 1000)}
+    hops: Annotated[int, Range(0, 5)] = 1
+    steps: Annotated[int, Range(1, 1000)] = 9
 
 
 class SmallTask(Task):

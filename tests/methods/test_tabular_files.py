@@ -15,7 +15,6 @@ from torch import Tensor
 from fairgear import SensitiveGraph
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.methods.base import load_model
-from fairgear.methods.config import Config
 from fairgear.methods.tabular import (
     Boosting,
     LinearLogits,
@@ -25,6 +24,7 @@ from fairgear.methods.tabular import (
     Tabular,
 )
 from fairgear.methods.tabular_config import BoostingConfig, LogisticConfig
+from fairgear.settings import Config
 from fairgear.tensor_files import read_tensors, write_tensors
 from tests.methods import tabular_people
 from tests.methods.tabular_people import every_method, small

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
-from fairgear.methods.config import Config
+from fairgear.settings import Config
 
 # Several words behind one flag, such as --datasets bail credit.
 Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]

@@ -19,7 +19,7 @@ from cyclopts import Parameter
 from fairgear.cli.flags import given, options_of
 from fairgear.errors import ParameterError
 from fairgear.joining import LAUNCHED, Place, joined, place
-from fairgear.methods.config import Config, Limits
+from fairgear.settings import Config, Range
 
 # Between a process and the launcher alone: ended because another had.
 LOST = 75
@@ -35,26 +35,17 @@ _FINE = (0, 3)
 class JobConfig(Config):
     """The processes that share a command."""
 
-    devices: int | None = None
+    devices: Annotated[int | None, Range(1, 4096)] = None
     """Processes on this machine, which share the work: CUDA cards, one each, or on the CPU any
     number. [default: one, in this process]"""
-    nodes: int = 1
+    nodes: Annotated[int, Range(1, 65536)] = 1
     """Machines that share the work; start the same command on each. [default: 1]"""
-    node_rank: int = 0
+    node_rank: Annotated[int, Range(0, 65535)] = 0
     """Which of these machines this is, counted from 0. [default: 0]"""
     main_address: str = ""
     """Name or address of machine 0. [default: this machine, where there is one]"""
-    main_port: int | None = None
+    main_port: Annotated[int | None, Range(1, 65535)] = None
     """A free port of machine 0. [default: any where there is one machine, else 29400]"""
-
-    def limits(self) -> dict[str, Limits]:
-        """Ranges of the fields."""
-        return {
-            "devices": (1, 4096),
-            "nodes": (1, 65536),
-            "node_rank": (0, self.nodes - 1),
-            "main_port": (1, 65535),
-        }
 
     @property
     def size(self) -> int:
@@ -118,6 +109,10 @@ def _asked(flags: Any) -> JobConfig:
             f"none for {asked.nodes} machines",
             "the name or address of machine 0",
             "give the same on every machine",
+        )
+    if asked.node_rank >= asked.nodes:
+        raise ParameterError(
+            "--node-rank", asked.node_rank, f"0 to {asked.nodes - 1}", "number machines from 0"
         )
     return asked
 

@@ -7,7 +7,7 @@ from typing import Any
 from cyclopts import App
 
 from fairgear.cli.output import Json, print_json, print_table
-from fairgear.methods.config import Config
+from fairgear.settings import Config
 
 methods_app = App(
     name="methods",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from fairgear.errors import ParameterError
 from fairgear.experiments.data_config import DataConfig
 from fairgear.experiments.own_data import checked_data, is_path
 from fairgear.experiments.run_config import read_yaml
-from fairgear.methods.config import Config, Limits
+from fairgear.settings import SEED, Config, Range
 
 SPLIT_PARTS = ("test", "val", "train")
 PARTS = (*SPLIT_PARTS, "all")
@@ -33,16 +33,16 @@ class AuditConfig(Config):
     nodes: str = "test"
     """Whom to audit: test, val, train, all, or a file of node ids, one a line.
     [default: test]"""
-    seed: int = 0
+    seed: Annotated[int, SEED] = 0
     """Split, and the draws of the audit. [default: that of the audited run, else 0]"""
-    graph_seed: int = 0
+    graph_seed: Annotated[int, SEED] = 0
     """Which synthetic graph. [default: that of the audited run, else 0]"""
-    draws: int = 3
+    draws: Annotated[int, Range(1, 1000)] = 3
     """Worlds for each intervention that leaves a choice. [default: 3]"""
-    self_people: int | None = None
+    self_people: Annotated[int | None, Range(0, 2**31)] = None
     """How many people are asked about alone, each in a world of their own. [default: everyone
     for a model of fairgear, 50 for a command and for an export, else 500]"""
-    affected_people: int | None = None
+    affected_people: Annotated[int | None, Range(0, 2**31)] = None
     """How many of the most affected people are asked about neighbour by neighbour.
     [default: 3 for a command, else 10]"""
     causal_model: str = "own"
@@ -50,19 +50,8 @@ class AuditConfig(Config):
     [default: own]"""
     other_causal_models: bool = True
     """Ask under other causal models too: does the verdict depend on it? [default: yes]"""
-    level: float = 0.95
+    level: Annotated[float, Range(0.5, 0.9999)] = 0.95
     """Of the intervals. [default: 0.95]"""
-
-    def limits(self) -> dict[str, Limits]:
-        """Ranges of the fields."""
-        return {
-            "seed": (0, 2**63 - 1),
-            "graph_seed": (0, 2**63 - 1),
-            "draws": (1, 1000),
-            "self_people": (0, 2**31),
-            "affected_people": (0, 2**31),
-            "level": (0.5, 0.9999),
-        }
 
 
 def settings_of_run(model: str) -> dict[str, Any]:

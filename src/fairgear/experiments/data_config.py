@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from fairgear.errors import ParameterError
 from fairgear.files import unreadable
-from fairgear.methods.config import Config, Limits
+from fairgear.settings import Config, OneOf, Range
 
 if TYPE_CHECKING:
     from fairgear.graph.convert import TableColumns
@@ -27,9 +27,9 @@ class DataConfig(Config):
     """The column of the people's ids. [default: a column called id or node_id, else row numbers]"""
     edges: str = ""
     """A file of edges: two columns of ids."""
-    similarity: float = 0.0
+    similarity: Annotated[float, Range(0, 1)] = 0.0
     """Join similar rows instead: an edge exceeds this share of a row's highest similarity."""
-    neighbors: int = 0
+    neighbors: Annotated[int, Range(0, 2**31)] = 0
     """With --similarity, look at so many nearest rows only. [default: every pair]"""
     standardize: bool = False
     """With --similarity, give all columns the same weight before rows are compared."""
@@ -41,19 +41,11 @@ class DataConfig(Config):
     """Columns to leave out."""
     categorical: list[str] = field(default_factory=list)
     """Columns of numbers that are codes, not quantities."""
-    missing: str = "refuse"
+    missing: Annotated[str, OneOf("refuse", "impute", "drop")] = "refuse"
     """Missing values: refuse, impute (median or most frequent) or drop (the rows).
     [default: refuse]"""
     sha256: str = ""
     """The content of the files; a run notes it, and refuses to go on with other content."""
-
-    def limits(self) -> dict[str, Limits]:
-        """Ranges and names of the fields."""
-        return {
-            "similarity": (0, 1),
-            "neighbors": (0, 2**31),
-            "missing": ("refuse", "impute", "drop"),
-        }
 
     def __post_init__(self) -> None:
         for option in ("drop", "categorical"):

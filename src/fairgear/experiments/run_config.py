@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import yaml
 
 from fairgear.errors import FileError, ParameterError
 from fairgear.experiments.data_config import DataConfig
 from fairgear.experiments.own_data import checked_data, is_path
-from fairgear.methods.config import Config, Limits
 from fairgear.methods.gear_config import GearConfig
+from fairgear.settings import SEED, Config, OneOf, Range
 
 PRESETS = ("default", "paper")
 # The method whose settings have flags and presets of their own.
@@ -30,32 +30,22 @@ class RunConfig(Config):
     """What the columns of one's own data mean."""
     method: str = "gear"
     """The method to train."""
-    preset: str = "default"
+    preset: Annotated[str, OneOf(*PRESETS)] = "default"
     """The settings to start from: default, or paper (its text to the letter)."""
     split: str = "sixty-twenty-twenty"
     """A named split: sixty-twenty-twenty or released; or given, the masks of a PyG file."""
-    seed: int = 0
+    seed: Annotated[int, SEED] = 0
     """Split and initialisation."""
-    graph_seed: int = 0
+    graph_seed: Annotated[int, SEED] = 0
     """Which synthetic graph."""
-    self_people: int = 500
+    self_people: Annotated[int, Range(0, 10**9)] = 500
     """People, at most, whose own attribute alone is flipped, in a world each: much of the time."""
-    device: str = "auto"
+    device: Annotated[str, OneOf("auto", "cpu", "cuda")] = "auto"
     """auto, cpu or cuda."""
     gear: GearConfig = field(default_factory=GearConfig)
     """The settings of Gear."""
     settings: dict[str, Any] = field(default_factory=dict)
     """The settings of any other method, where they are not its defaults."""
-
-    def limits(self) -> dict[str, Limits]:
-        """Ranges and names of the fields."""
-        return {
-            "preset": PRESETS,
-            "device": ("auto", "cpu", "cuda"),
-            "seed": (0, 2**63 - 1),
-            "graph_seed": (0, 2**63 - 1),
-            "self_people": (0, 10**9),
-        }
 
     def to_dict(self) -> dict[str, Any]:
         """As nested plain values: what says nothing about this run is left out."""

@@ -16,8 +16,8 @@ from torch import Tensor
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
-from fairgear.methods.config import Config
 from fairgear.registry import Registry
+from fairgear.settings import Config
 from fairgear.tensor_files import read_tensors, write_tensors
 
 # Of a saved model; another number when what is saved changes.

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
-from fairgear.methods.config import Limits
 from fairgear.methods.whole_graph_config import WholeGraphConfig
+from fairgear.settings import OneOf, Range
 
 
 @dataclass(frozen=True)
 class CencConfig(WholeGraphConfig):
     """How C-ENC is built and trained."""
 
-    layer: str = "graphsage"
+    layer: Annotated[str, OneOf("graphsage", "gcn", "gin")] = "graphsage"
     """The layers of the encoder: graphsage, gcn or gin."""
-    adversary_weight: float = 10.0
+    adversary_weight: Annotated[float, Range(0, math.inf)] = 10.0
     """λ: how much the filtered embeddings must hide s from the discriminator."""
-    discriminator_steps: int = 5
+    discriminator_steps: Annotated[int, Range(1, 1000)] = 5
     """Steps of the discriminator before each step of the network."""
-    selection: str = "last"
+    selection: Annotated[str, OneOf("last", "auroc")] = "last"
     """The state to keep: the `last`, or the one with the best validation `auroc`."""
-
-    def limits(self) -> dict[str, Limits]:
-        """Ranges and names of the fields."""
-        return {
-            **super().limits(),
-            "layer": ("graphsage", "gcn", "gin"),
-            "adversary_weight": (0, math.inf),
-            "discriminator_steps": (1, 1000),
-            "selection": ("last", "auroc"),
-        }

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.base import Method
-from fairgear.methods.config import Config
 from fairgear.methods.contract_graphs import (
     PEOPLE,
     other_columns,
@@ -28,6 +27,7 @@ from fairgear.methods.contract_trial import Answers, ContractError, Trial, attem
 from fairgear.metrics import auroc
 from fairgear.progress import bar
 from fairgear.registry import Registry
+from fairgear.settings import Config, settings_of
 from fairgear.tensor_files import read_tensors, write_tensors
 from fairgear.training import seeded
 
@@ -349,9 +349,9 @@ def _which(graph: SensitiveGraph) -> str:
 def _other_settings(config: Config) -> dict[str, Any]:
     """For each setting with a limit another value, where it may be had without changing more."""
     found = {}
-    for name, allowed in config.limits().items():
+    for name, setting in settings_of(type(config)).items():
         now = getattr(config, name)
-        for value in allowed:
+        for value in setting.limit or ():
             try:
                 config.from_dict({**config.to_dict(), name: value})
             except ParameterError:

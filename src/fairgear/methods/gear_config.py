@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from fairgear.errors import ParameterError
-from fairgear.methods.config import Config, Limits
+from fairgear.settings import Config, OneOf, Range
 
 ENCODER_NAMES = ("graphsage", "gcn", "gin", "jk", "infomax")
 VARIANTS = ("full", "ns", "nn", "np", "nc")
@@ -23,35 +23,22 @@ EXACT_UP_TO = 50_000
 class GeneratorConfig(Config):
     """The graph VAE that makes counterfactual egos."""
 
-    latent: int = 16
+    latent: Annotated[int, Range(1, 4096)] = 16
     """Dimension of H."""
-    hidden: int = 64
+    hidden: Annotated[int, Range(1, 4096)] = 64
     """Width of its hidden layers."""
-    discriminator_weight: float = 0.0
+    discriminator_weight: Annotated[float, Range(0, math.inf)] = 0.0
     """β: how much H must hide the ego's mean sensitive value from the discriminator."""
-    ranges: int = 4
+    ranges: Annotated[int, Range(2, 64)] = 4
     """B: equal ranges of that mean which the discriminator tells apart."""
-    covariance_weight: float = 100.0
+    covariance_weight: Annotated[float, Range(0, math.inf)] = 100.0
     """How much H must be uncorrelated with s, node by node."""
-    steps: int = 1000
+    steps: Annotated[int, Range(1, 10**7)] = 1000
     """Training steps, one batch each."""
-    batch_size: int = 200
+    batch_size: Annotated[int, Range(2, 10**6)] = 200
     """Egos a batch."""
-    learning_rate: float = 0.003
+    learning_rate: Annotated[float, Range(1e-08, 10.0)] = 0.003
     """Of Adam, for the VAE and the discriminator."""
-
-    def limits(self) -> dict[str, Limits]:
-        """Ranges of the fields."""
-        return {
-            "latent": (1, 4096),
-            "hidden": (1, 4096),
-            "discriminator_weight": (0, math.inf),
-            "ranges": (2, 64),
-            "covariance_weight": (0, math.inf),
-            "steps": (1, 10**7),
-            "batch_size": (2, 10**6),
-            "learning_rate": (1e-8, 10.0),
-        }
 
 
 @dataclass(frozen=True)
@@ -157,88 +144,88 @@ class GearConfig(Config):
     the validation people decide, above that the network is let loose.
     """
 
-    encoder: str = "graphsage"
+    encoder: Annotated[str, OneOf(*ENCODER_NAMES)] = "graphsage"
     """The subgraph encoder: graphsage, gcn, gin, jk or infomax."""
-    variant: str = "full"
+    variant: Annotated[str, OneOf(*VARIANTS)] = "full"
     """full; ns, nn, np without self, neighbour, any perturbation; nc without the generator."""
-    augmentation: str = "vae"
+    augmentation: Annotated[str, OneOf("vae", "causal")] = "vae"
     """Where counterfactual egos come from: a graph `vae` that is trained first, or a `causal`
     model, that of the graph unless another is given."""
-    k: int = 20
+    k: Annotated[int, Range(1, 64)] = 20
     """Members of an ego, its centre counted; at most 64."""
-    alpha: float = 0.15
+    alpha: Annotated[float, Range(1e-06, 1 - 1e-06)] = 0.15
     """Restart probability of the personalised PageRank that picks them."""
-    egos: str = "auto"
+    egos: Annotated[str, OneOf("auto", "exact", "close")] = "auto"
     """Whether the members are proven to be the right ones: `exact`; `close`, which takes a
     fraction of the time and finds 99.5 % of them; or `auto`. [exact up to 50,000 people]"""
-    layers: int | None = None
+    layers: Annotated[int | None, Range(1, 16)] = None
     """Layers of the encoder. [1 or 2]"""
-    dim: int = 64
+    dim: Annotated[int, Range(1, 65536)] = 64
     """Dimension of the representations."""
-    dropout: float | None = None
+    dropout: Annotated[float | None, Range(0, 0.99)] = None
     """In encoder and classifier. [0.5 or 0.3]"""
-    fairness_weight: float = 0.6
+    fairness_weight: Annotated[float, Range(0, math.inf)] = 0.6
     """λ: weight of the distance between embeddings of factual and counterfactual egos."""
-    neighbor_weight: float = 0.4
+    neighbor_weight: Annotated[float, Range(0, 1)] = 0.4
     """λ_s: share of the neighbour-perturbed egos in that distance."""
-    neighbor_draws: int = 2
+    neighbor_draws: Annotated[int, Range(1, 64)] = 2
     """C: neighbour-perturbed egos a person and step."""
-    logit_weight: float | None = None
+    logit_weight: Annotated[float | None, Range(0, math.inf)] = None
     """Weight of the difference of factual and counterfactual logits, see `consistency`. [1 or 2]"""
-    weight_decay: float | None = None
+    weight_decay: Annotated[float | None, Range(0, math.inf)] = None
     """μ: weight of the squared norm of the parameters. [0.001 or 0.00001]"""
-    consistency: str = "auto"
+    consistency: Annotated[str, OneOf("auto", "logit", "boundary")] = "auto"
     """What of the logits must be alike: the `logit` itself; its tanh, which hardly moves far from
     the `boundary` at a probability of one half; or `auto`. [logit or boundary]"""
-    r2_limit: float = 0.035
+    r2_limit: Annotated[float, Range(0, 1)] = 0.035
     """The R² between predicted labels and the mean sensitive value around a person that is allowed
     on the validation people: as long as it is above, its weight in the loss grows, and that of the
     logits with it. 1 allows all."""
     projection_heads: bool = False
     """Compare embeddings behind a projector and a predictor, as the released code does."""
-    min_dose: float = 0.0
+    min_dose: Annotated[float, Range(0, 1)] = 0.0
     """Counterfactual changes in training are scaled by a dose drawn from [min_dose, 1]."""
-    edge_noise: float = 1.0
+    edge_noise: Annotated[float, Range(0, 1)] = 1.0
     """Each training ego loses up to this share of its edges, and gains as many elsewhere."""
     use_sens: bool = False
     """Whether the encoder sees the sensitive column."""
-    erase: float | None = 1.0
+    erase: Annotated[float | None, Range(0, 1)] = 1.0
     """The dial between being alike under both protocols (1) and under `strict` alone (0), which
     is more accurate: the share of the direction in which the groups differ that is projected out
     of the features; the rest is undone by each person's own s. None leaves the features as they
     are."""
-    direction: str = "auto"
+    direction: Annotated[str, OneOf("auto", "generator", "means")] = "auto"
     """The direction to erase: the shift that the `generator` has learned, the difference of the
     groups' `means`, or `auto`. [generator or means]"""
     normalize_rows: bool | None = None
     """Scale each person's features to unit length, so that a common factor changes nothing; by
     a length that is nearly the same for everybody, so that little else is lost. [no, or yes where
     `erase` is 1]"""
-    ranks: str = "auto"
+    ranks: Annotated[str, OneOf("auto", "unseen", "beside", "alone")] = "auto"
     """Whether the encoder sees where each feature, after erasing and scaling, stands among those
     of all people: `beside` the features, `alone`, `unseen`, or `auto`. [unseen or beside]"""
-    learning_rate: float | None = None
+    learning_rate: Annotated[float | None, Range(1e-08, 10.0)] = None
     """Of Adam. [0.01 up to 5,000 training labels, above that 0.003]"""
-    steps: int | None = None
+    steps: Annotated[int | None, Range(1, 10**7)] = None
     """Training steps, one batch each. [1,000 or 2,000]"""
-    batch_size: int | None = None
+    batch_size: Annotated[int | None, Range(2, 10**6)] = None
     """Egos a batch, of labelled people for the prediction and of all people for fairness. [100 up
     to 5,000 training labels, above that 300]"""
-    micro_batches: int = 1
+    micro_batches: Annotated[int, Range(1, 10**4)] = 1
     """Parts of a batch that are computed apart, so that as many processes can share a step."""
-    precision: str = "float32"
+    precision: Annotated[str, OneOf(*PRECISIONS)] = "float32"
     """Of products of matrices in training: float32, or on cards that can tf32; or bf16."""
-    validate_every: int = 20
+    validate_every: Annotated[int, Range(1, 10**7)] = 20
     """Steps between two looks at the validation data."""
-    patience: int = 0
+    patience: Annotated[int, Range(0, 10**7)] = 0
     """Steps without a better state after which training ends before its time; 0 for never."""
-    averaging: float | None = None
+    averaging: Annotated[float | None, Range(0, 0.9999)] = None
     """Decay of the running average of the weights that is validated and kept; 0 for none. [0.99
     or 0]"""
-    selection: str = "tradeoff"
+    selection: Annotated[str, OneOf("tradeoff", "loss")] = "tradeoff"
     """The validated state to keep: best `tradeoff`, AUROC less flips and less ten times what
     R² is above its limit, or least `loss`."""
-    threshold: str = "auto"
+    threshold: Annotated[str, OneOf("auto", "half", "validation")] = "auto"
     """The decision threshold: `half` (0.5), the most accurate on `validation` data, or `auto`:
     half up to 5,000 training labels, above that validation."""
     generator: GeneratorConfig = field(default_factory=GeneratorConfig)
@@ -260,42 +247,6 @@ class GearConfig(Config):
                 "at least two people in each",
                 "use fewer micro-batches, or larger batches",
             )
-
-    def limits(self) -> dict[str, Limits]:
-        """Ranges and names of the fields."""
-        return {
-            "encoder": ENCODER_NAMES,
-            "variant": VARIANTS,
-            "augmentation": ("vae", "causal"),
-            "k": (1, 64),
-            "alpha": (1e-6, 1 - 1e-6),
-            "egos": ("auto", "exact", "close"),
-            "layers": (1, 16),
-            "dim": (1, 65536),
-            "dropout": (0, 0.99),
-            "fairness_weight": (0, math.inf),
-            "neighbor_weight": (0, 1),
-            "neighbor_draws": (1, 64),
-            "logit_weight": (0, math.inf),
-            "weight_decay": (0, math.inf),
-            "consistency": ("auto", "logit", "boundary"),
-            "r2_limit": (0, 1),
-            "min_dose": (0, 1),
-            "edge_noise": (0, 1),
-            "erase": (0, 1),
-            "ranks": ("auto", "unseen", "beside", "alone"),
-            "learning_rate": (1e-8, 10.0),
-            "steps": (1, 10**7),
-            "batch_size": (2, 10**6),
-            "micro_batches": (1, 10**4),
-            "precision": PRECISIONS,
-            "validate_every": (1, 10**7),
-            "patience": (0, 10**7),
-            "averaging": (0, 0.9999),
-            "selection": ("tradeoff", "loss"),
-            "direction": ("auto", "generator", "means"),
-            "threshold": ("auto", "half", "validation"),
-        }
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:

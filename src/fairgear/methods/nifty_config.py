@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from fairgear.methods.config import Limits
 from fairgear.methods.whole_graph_config import WholeGraphConfig
+from fairgear.settings import Range
 
 
 @dataclass(frozen=True)
 class NiftyConfig(WholeGraphConfig):
     """What is changed in a view of the graph, and how much alike the views must be."""
 
-    similarity_weight: float = 0.6
+    similarity_weight: Annotated[float, Range(0, 1)] = 0.6
     """λ: the share of the similarity in the loss; the cross-entropy has the rest."""
-    feature_noise: float = 0.1
+    feature_noise: Annotated[float, Range(0, 1)] = 0.1
     """How likely a value is moved in a view, by a standard deviation or so."""
-    drop_edges: float = 0.001
+    drop_edges: Annotated[float, Range(0, 1)] = 0.001
     """How likely an edge is left out of a view."""
     label_flipped: bool = True
     """Whether the labels are learned in the flipped view too, or in the other alone."""
-
-    def limits(self) -> dict[str, Limits]:
-        """Ranges and names of the fields."""
-        return super().limits() | {
-            "similarity_weight": (0, 1),
-            "feature_noise": (0, 1),
-            "drop_edges": (0, 1),
-        }

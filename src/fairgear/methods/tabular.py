@@ -19,13 +19,13 @@ from torch import Tensor, nn
 
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.base import METHODS, Method, Scores, check_trainable
-from fairgear.methods.config import Config
 from fairgear.methods.fit_files import columns_of
 from fairgear.methods.tabular_config import C_TRIED, MOST_TREES, BoostingConfig, LogisticConfig
 from fairgear.methods.tabular_features import Aware, Projected, Residual, Unaware
 from fairgear.methods.thresholds import most_accurate
 from fairgear.methods.trees import Trees
 from fairgear.progress import bar
+from fairgear.settings import Config
 from fairgear.tensor_files import damaged
 from fairgear.training.checkpoints import load_module, module_tensors
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from fairgear.methods.config import Config, Limits
+from fairgear.settings import Config, OneOf, Range
 
 THRESHOLDS = ("half", "validation")
 # What is tried where C is left open, the strongest penalty first.
@@ -17,36 +18,23 @@ MOST_TREES = 300
 class LogisticConfig(Config):
     """How a logistic regression is fitted."""
 
-    C: float | None = None
+    C: Annotated[float | None, Range(1e-08, 100000000.0)] = None
     """Weight of the training people's losses against the penalty ‖w‖²/2, as scikit-learn counts
     it. [of 0.001, 0.01, 0.1, 1, 10 and 100 the one with the least log-loss on validation people]"""
-    threshold: str = "half"
+    threshold: Annotated[str, OneOf(*THRESHOLDS)] = "half"
     """The decision threshold: `half` (0.5), or the most accurate on `validation` data."""
-
-    def limits(self) -> dict[str, Limits]:
-        """Ranges and names of the fields."""
-        return {"C": (1e-8, 1e8), "threshold": THRESHOLDS}
 
 
 @dataclass(frozen=True)
 class BoostingConfig(Config):
     """How boosted trees are grown."""
 
-    trees: int | None = None
+    trees: Annotated[int | None, Range(1, 10000)] = None
     """How many. [300 are grown, and of these the first so many kept as have the least log-loss on
     validation people]"""
-    depth: int = 3
+    depth: Annotated[int, Range(1, 32)] = 3
     """Questions on the way to a leaf, at most."""
-    learning_rate: float = 0.1
+    learning_rate: Annotated[float, Range(1e-06, 1.0)] = 0.1
     """Share of each tree's answer that is added."""
-    threshold: str = "half"
+    threshold: Annotated[str, OneOf(*THRESHOLDS)] = "half"
     """The decision threshold: `half` (0.5), or the most accurate on `validation` data."""
-
-    def limits(self) -> dict[str, Limits]:
-        """Ranges and names of the fields."""
-        return {
-            "trees": (1, 10_000),
-            "depth": (1, 32),
-            "learning_rate": (1e-6, 1.0),
-            "threshold": THRESHOLDS,
-        }

@@ -1,0 +1,126 @@
+"""Settings: frozen dataclasses whose annotations say what is allowed. Imports no torch.
+
+@dataclass(frozen=True)
+class MySettings(Config):
+    layers: Annotated[int, Range(1, 16)] = 2
+    encoder: Annotated[str, OneOf("gcn", "gin")] = "gcn"
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
+
+from fairgear.errors import ParameterError
+
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a name"}
+
+
+class Range(NamedTuple):
+    """A number between two ends, both allowed."""
+
+    low: float
+    high: float
+
+    def __contains__(self, value: object) -> bool:
+        # An int may be too long for a float; it is finite all the same.
+        number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+        return number and bool(self.low <= value <= self.high)  # type: ignore[operator]
+
+
+class OneOf(tuple[str, ...]):
+    """One of several names."""
+
+    def __new__(cls, *names: str) -> Self:  # noqa: D102
+        return super().__new__(cls, names)
+
+
+SEED = Range(0, 2**63 - 1)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a field of a `Config` accepts.
+
+    Attributes:
+        kind: its type; `optional` says whether None is accepted too.
+        limit: the values allowed, where not all of that type are.
+    """
+
+    kind: type
+    optional: bool
+    limit: Range | OneOf | None
+
+    def accepts(self, value: object) -> bool:
+        """Whether the field may have this value; an int is accepted for a float."""
+        if value is None:
+            return self.optional
+        if isinstance(value, bool) and self.kind is not bool:
+            return False
+        fits = isinstance(value, self.kind) or (self.kind is float and isinstance(value, int))
+        return fits and (self.limit is None or value in self.limit)
+
+    def allowed(self) -> str:
+        """What the field accepts, in words."""
+        words = _WORDS.get(self.kind, f"the fields of {self.kind.__name__}")
+        if isinstance(self.limit, OneOf):
+            words = ", ".join(self.limit)
+        elif self.limit is not None:
+            words += f" from {self.limit.low} to {self.limit.high}"
+        return words + (" or none" if self.optional else "")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Base of all settings: checks every field when it is built."""
+
+    def __post_init__(self) -> None:
+        for name, setting in settings_of(type(self)).items():
+            value = getattr(self, name)
+            if not setting.accepts(value):
+                raise ParameterError(
+                    f"setting {name}", repr(value), setting.allowed(), f"change {name}"
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As nested plain values, for JSON and YAML."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From nested plain values; an unknown key is refused."""
+        known = settings_of(cls)
+        unknown = [key for key in values if key not in known]
+        if unknown:
+            raise ParameterError(
+                f"settings of {cls.__name__}",
+                f"the unknown key {unknown[0]!r}",
+                ", ".join(known),
+                "correct or drop that key",
+            )
+        built: dict[str, Any] = {}
+        for key, value in values.items():
+            kind = known[key].kind
+            nested = isinstance(value, Mapping) and issubclass(kind, Config)
+            built[key] = kind.from_dict(value) if nested else value  # type: ignore[attr-defined]
+        return cls(**built)
+
+
+def settings_of(config: type[Config]) -> dict[str, Setting]:
+    """What each field of a `Config` accepts, by its name."""
+    hints = get_type_hints(config, include_extras=True)
+    return {item.name: _setting(hints[item.name]) for item in fields(config)}
+
+
+def _setting(hint: Any) -> Setting:
+    limit = None
+    if get_origin(hint) is Annotated:
+        hint, *extras = get_args(hint)
+        limit = next((one for one in extras if isinstance(one, Range | OneOf)), None)
+    optional = isinstance(hint, types.UnionType) and type(None) in get_args(hint)
+    if optional:
+        (hint,) = (one for one in get_args(hint) if one is not type(None))
+    return Setting(get_origin(hint) or hint, optional, limit)
