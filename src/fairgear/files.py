@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
@@ -11,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from fairgear.errors import FileError
 
@@ -74,32 +75,26 @@ def replacing(path: Path, *, by_all: bool = False) -> Iterator[Path]:
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Nobody else may work in `folder` meanwhile; a second process is refused at once."""
-    with _locked(folder / LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB):
-        yield
-
-
-@contextmanager
-def taking_turns(path: Path) -> Iterator[None]:
-    """What several processes do to the file `path` inside is done by one after the other."""
-    with _locked(path.parent / f".{path.name}{LOCK}", fcntl.LOCK_EX):
-        yield
-
-
-@contextmanager
-def _locked(path: Path, how: int) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         # The lock ends with the process, however that ends.
-        with path.open("w", encoding="utf-8") as file:
-            fcntl.flock(file, how)
+        with FileLock(folder / LOCK, timeout=0):
             yield
-    except BlockingIOError as error:
+    except Timeout as error:
         raise FileError(
-            f"folder {path.parent}",
+            f"folder {folder}",
             "another command that works in it",
             "one at a time",
             "wait for it, or choose another --out",
         ) from error
+
+
+@contextmanager
+def taking_turns(path: Path) -> Iterator[None]:
+    """Only one process at a time runs this block for the file `path`; the others wait."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.parent / f".{path.name}{LOCK}"):
+        yield
 
 
 def write_text(path: Path, text: str) -> None:
