@@ -42,7 +42,7 @@ def test_without_a_terminal_a_bar_is_a_line_a_minute(
     log_file: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("fairgear.progress.time.monotonic", lambda: clock[0])
     with progress.bar("training", total=100, done=10) as bar:
         for _ in range(30):
             clock[0] += 10.0
