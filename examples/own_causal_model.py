@@ -9,8 +9,9 @@ import pandas as pd
 from torch import Tensor
 
 import fairgear as fg
-from fairgear.causal import CAUSAL_MODELS, CausalModel, as_assignment, check_laws, node_uniform
+from fairgear.causal import CAUSAL_MODELS, CausalModel, as_assignment, node_uniform
 from fairgear.graph import SensitiveGraph
+from fairgear.testing import check_causal_model
 
 
 class OneColumn(CausalModel):
@@ -58,7 +59,7 @@ CAUSAL_MODELS.add(OneColumn.name, OneColumn)
 
 people, friends = pd.read_csv("examples/people.csv"), pd.read_csv("examples/friends.csv")
 graph = fg.graph.from_tables(people, friends, label="approved", sensitive="sex")
-print(check_laws(lambda: OneColumn("income", share=0.9), graph))
+print(check_causal_model(lambda: OneColumn("income", share=0.9), graph))
 model = OneColumn("income", share=0.9).fit(graph)
 for effect in model.diagnostics().effects:
     print(effect.intervention, effect.people_moved, effect.edges_added, effect.edges_removed)

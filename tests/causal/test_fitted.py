@@ -15,13 +15,13 @@ from fairgear.causal import (
     CausalModel,
     FittedCausalModel,
     at_random,
-    check_laws,
     edge_changes,
     flipped,
     for_graph,
 )
 from fairgear.errors import GraphError, NotFittedError, ParameterError, UnknownNameError
 from fairgear.graph import SensitiveGraph
+from fairgear.testing import check_causal_model
 from tests.causal.edge_graphs import social_graph
 from tests.graphs import random_graph
 
@@ -44,7 +44,7 @@ def sharp() -> SensitiveGraph:
 
 @pytest.mark.parametrize("make", KINDS, ids=NAMES)
 def test_laws(make: type[FittedCausalModel], sharp: SensitiveGraph) -> None:
-    assert "relabelling" in check_laws(make, sharp)
+    assert "relabelling" in check_causal_model(make, sharp)
 
 
 @settings(max_examples=15)
@@ -57,7 +57,7 @@ def test_laws(make: type[FittedCausalModel], sharp: SensitiveGraph) -> None:
 def test_laws_on_any_graph(seed: int, n: int, edges: int, kind: str) -> None:
     graph = random_graph(n, edges, seed)
     if 0 < int(graph.sens.sum()) < n:
-        check_laws(lambda: FittedCausalModel(edges=kind, gate=False), graph, seed=seed)
+        check_causal_model(lambda: FittedCausalModel(edges=kind, gate=False), graph, seed=seed)
 
 
 @settings(max_examples=15)

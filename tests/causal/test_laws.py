@@ -1,4 +1,4 @@
-"""Every causal model through the one suite of laws, and models that break them."""
+"""Every causal model keeps the laws; files and assignments that are refused."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from fairgear.causal import (
     CausalModel,
     SimilarityCausalModel,
     SyntheticCausalModel,
     SyntheticSettings,
-    check_laws,
     for_graph,
     sample,
 )
-from fairgear.causal.base import as_assignment
 from fairgear.errors import FileError, GraphError, NotFittedError
 from fairgear.graph import SensitiveGraph, SimilarityRule, similarity_graph, split
 from fairgear.tensor_files import write_tensors
-from tests.graphs import random_graph
+from fairgear.testing import check_causal_model
 
 
 def table_graph(n: int = 90, seed: int = 0, neighbors: int | None = None) -> SensitiveGraph:
@@ -97,63 +94,7 @@ def test_a_table_in_another_order_is_the_same_graph(neighbors: int | None) -> No
 @pytest.mark.parametrize("name", MODELS)
 def test_the_laws_hold(name: str) -> None:
     make, graph = MODELS[name]
-    assert len(check_laws(make, graph())) == 6
-
-
-class Careless(CausalModel):
-    """Sets s and its column; a law is broken on demand."""
-
-    name = "careless"
-
-    def __init__(self, fault: str = "") -> None:
-        self.fault = fault
-        self.calls = 0
-
-    def _fit(self, graph: SensitiveGraph) -> None:
-        return None
-
-    def counterfactual(
-        self, graph: SensitiveGraph, sens: Tensor | int, *, seed: int = 0
-    ) -> SensitiveGraph:
-        sens = as_assignment(graph, sens)
-        self.calls += 1
-        x = graph.x.clone()
-        if graph.sens_column is not None:
-            x[:, graph.sens_column] = sens.float()
-        moved = sens != graph.sens
-        match self.fault:
-            case "identity":
-                x[:, 0] += 1e-6
-            case "seeds":
-                x[moved, 0] += self.calls
-            case "attribute" if bool(moved.any()):
-                sens = sens.clone()
-                sens[moved.nonzero()[0]] ^= 1
-                x[:, 1] = sens.float()
-            case "features" if bool(moved.any()):
-                x[~moved, 0] += 1
-            case "labels" if bool(moved.any()):
-                return graph.replace(x=x, sens=sens, y=torch.where(moved, -1, graph.y))
-            case "order":
-                x[moved, 0] = torch.arange(len(x))[moved].float()
-        return graph.replace(x=x, sens=sens)
-
-
-@pytest.mark.parametrize(
-    ("fault", "law"),
-    [
-        ("identity", "the graph itself"),
-        ("seeds", "same seed"),
-        ("attribute", "what was asked for"),
-        ("features", "whose attribute stays"),
-        ("labels", "unknown labels"),
-        ("order", "order of the people"),
-    ],
-)
-def test_a_broken_law_is_found(fault: str, law: str) -> None:
-    with pytest.raises(GraphError, match=law):
-        check_laws(lambda: Careless(fault), random_graph(40, 80))
-    assert check_laws(Careless, random_graph(40, 80))
+    assert len(check_causal_model(make, graph())) == 6
 
 
 def test_a_model_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:

@@ -22,12 +22,12 @@ from fairgear.causal import (
     SyntheticCausalModel,
     at_random,
     at_rate,
-    check_laws,
 )
 from fairgear.causal.features import FEATURE_MODELS
 from fairgear.datasets import DATASETS, load_split
 from fairgear.graph import SensitiveGraph, SimilarityRule, split
 from fairgear.graph.similarity import SimilarityEdges
+from fairgear.testing import check_causal_model
 from tests.datasets.conftest import load_or_skip
 
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ def test_no_dataset_is_left_out() -> None:
 )
 def test_laws(dataset: str, model: str) -> None:
     graph = graph_of(dataset)
-    assert len(check_laws(MODELS[model], graph)) == 6
+    assert len(check_causal_model(MODELS[model], graph)) == 6
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from fairgear.methods import METHODS
-from fairgear.methods.contract import CONTRACT
+from fairgear.testing import CONTRACT
 from tests.docs.pages import ROOT, Block, alike, prose_numbers, run_blocks
 
 PAGE = ROOT / "docs" / "methods" / "your-own.md"

@@ -23,11 +23,11 @@ from fairgear.graph import undirected_edges
 from fairgear.methods.base import load_model
 from fairgear.methods.cenc import Cenc, CencTask
 from fairgear.methods.cenc_config import CencConfig
-from fairgear.methods.contract import CONTRACT, check_method
 from fairgear.methods.gnn import Gcn, GraphSage
 from fairgear.methods.node_batches import Links
 from fairgear.methods.whole_graph import People, WholeGraph, WholeGraphTask
 from fairgear.methods.whole_graph_config import WholeGraphConfig
+from fairgear.testing import CONTRACT, check_method
 from tests.graphs import random_graph
 
 Array = NDArray[np.float64]

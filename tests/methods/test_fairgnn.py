@@ -21,12 +21,12 @@ from torch import Tensor
 from fairgear import SensitiveGraph
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import undirected_edges
-from fairgear.methods.contract import CONTRACT, check_method
 from fairgear.methods.fairgnn import FairGnn, FairGnnTask, correlation, covariance
 from fairgear.methods.fairgnn_config import FairGnnConfig
 from fairgear.methods.gnn import Gcn, GraphSage
 from fairgear.methods.whole_graph import WholeGraph
 from fairgear.methods.whole_graph_config import WholeGraphConfig
+from fairgear.testing import CONTRACT, check_method
 from tests.graphs import random_graph
 from tests.training.toy import same_weights
 

@@ -17,7 +17,7 @@ from torch import nn
 import fairgear as fg
 from fairgear import SensitiveGraph
 from fairgear.errors import ParameterError
-from fairgear.methods import METHODS, check_method
+from fairgear.methods import METHODS
 from fairgear.methods.gnn import GraphSage
 from fairgear.methods.nifty import (
     Nifty,
@@ -37,6 +37,7 @@ from fairgear.methods.nifty_config import NiftyConfig
 from fairgear.methods.node_batches import Links
 from fairgear.methods.whole_graph import WholeGraphTask
 from fairgear.methods.whole_graph_config import WholeGraphConfig
+from fairgear.testing import check_method
 from fairgear.training import seeded
 from tests.graphs import random_graph
 from tests.training.toy import same_weights

@@ -5,7 +5,6 @@ from fairgear.causal.diagnostics import Diagnostics, Effect, edge_changes
 from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.for_graph import for_graph
 from fairgear.causal.interventions import RATES, at_random, at_rate, flipped, released_world
-from fairgear.causal.laws import check_laws
 from fairgear.causal.noise import node_uniform, pair_uniform
 from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.synthetic import (
@@ -29,7 +28,6 @@ __all__ = [
     "as_assignment",
     "at_random",
     "at_rate",
-    "check_laws",
     "edge_changes",
     "flipped",
     "for_graph",

@@ -9,7 +9,6 @@ from fairgear.methods.gear_config import GearConfig, GeneratorConfig
 
 if TYPE_CHECKING:
     from fairgear.methods.base import METHODS, Method, load_model
-    from fairgear.methods.contract import check_method
     from fairgear.methods.gear import Gear
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "GearConfig",
     "GeneratorConfig",
     "Method",
-    "check_method",
     "load_model",
 ]
 
@@ -27,7 +25,6 @@ _REGISTERING = ("gear", "gnn", "cenc", "fairgnn", "nifty", "tabular")
 _HOMES = {
     "METHODS": "base",
     "Method": "base",
-    "check_method": "contract",
     "load_model": "base",
     "Gear": "gear",
 }

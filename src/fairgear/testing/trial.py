@@ -1,4 +1,4 @@
-"""A method on trial: what it answers, what it must answer, and how its fit is interrupted."""
+"""A method under test: its answers, what is expected of them, and interrupted fits."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from torch import Tensor
 from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.base import Method
-from fairgear.methods.contract_graphs import toy_graph
+from fairgear.testing.toy_graphs import toy_graph
 from fairgear.training import Checkpoint
 
 
 class ContractError(FairgearError, AssertionError):
-    """A method that breaks a promise."""
+    """A method or causal model that breaks its contract."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """All that a fitted method says about the people of a graph."""
+    """Everything a fitted method says about the people of a graph."""
 
     scores: NDArray[np.float64]
     embeddings: NDArray[np.float32]
@@ -33,24 +33,24 @@ class Answers:
 
     @classmethod
     def of(cls, model: Method, graph: SensitiveGraph, nodes: Tensor | None = None) -> Answers:
-        """Ask for everything."""
+        """Compute them all."""
         scores = model.predict_proba(graph, nodes=nodes)
         threshold = float("nan") if model.threshold_ is None else model.threshold_
         return cls(scores, model.embed(graph, nodes=nodes), threshold)
 
     def by_id(self, graph: SensitiveGraph) -> Answers:
-        """In the order of the ids of the graph that was asked about."""
+        """The same, sorted by the graph's node ids."""
         order = graph.node_id.argsort().numpy()
         return Answers(self.scores[order], self.embeddings[order], self.threshold)
 
 
 class Trial:
-    """A method on the toy graph; a model that several checks ask for is fitted once.
+    """A method on the toy graph; checks share its fitted models.
 
     Args:
         method: the class, or a function from a seed to a new, unfitted method.
-        settings: for a class: its settings, such as few steps.
-        random: whether the seed plays a part; where it does not, no seed may change anything.
+        settings: settings for a class, such as few steps.
+        random: whether the method depends on its seed; if False, no seed may change anything.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Trial:
                 "settings with a function that makes the method",
                 ", ".join(settings),
                 "settings with a class only",
-                "let the function give the settings itself",
+                "set them inside the function",
             )
         self.random = random
         self._method = method
@@ -73,29 +73,25 @@ class Trial:
         self._fitted: dict[int, Method] = {}
 
     def make(self, seed: int = 0) -> Method:
-        """A new, unfitted method; a class runs on the CPU, where all sums can be repeated."""
+        """A new, unfitted method; a class runs on the CPU, where sums are reproducible."""
         if isinstance(self._method, type):
-            of_class: type[Method] = self._method
-            return of_class(**{"seed": seed, "device": "cpu", **self._settings})
+            method: type[Method] = self._method
+            return method(**{"seed": seed, "device": "cpu", **self._settings})
         return self._method(seed)
 
     def fitted(self, seed: int = 0) -> Method:
-        """A model of the toy graph, which checks leave as it is."""
+        """A model fitted on the toy graph, shared by checks that do not change it."""
         if seed not in self._fitted:
             self._fitted[seed] = self.make(seed).fit(toy_graph())
         return self._fitted[seed]
 
     def broken(self, promise: str, got: str) -> ContractError:
-        """The error for a promise that is not kept; `got` says how."""
-        return ContractError(
-            f"method {self.make().name!r}",
-            got=got,
-            allowed=promise,
-            next_step="read docs/methods/your-own.md",
-        )
+        """The error for a broken promise; `got` says how."""
+        what = f"method {self.make().name!r}"
+        return ContractError(what, got, promise, "read docs/methods/your-own.md")
 
     def expect(self, holds: bool, promise: str, got: str) -> None:
-        """Unless it holds, the promise is broken."""
+        """Raise unless the promise holds."""
         if not holds:
             raise self.broken(promise, got)
 
@@ -114,11 +110,11 @@ class Trial:
             raise self.broken(f"{promise}: a {kind.__name__}", "no error")
 
     def expect_same(self, got: Answers, expected: Answers, promise: str, within: float = 0) -> None:
-        """The answers must be the same, bit for bit unless `within` allows for rounding."""
+        """The answers must be equal, to the bit unless `within` allows for rounding."""
         for part in ("scores", "embeddings"):
             one, other = getattr(got, part), getattr(expected, part)
             self.expect(one.shape == other.shape, promise, f"{part} of shape {one.shape}")
-            # A scale for embeddings, which may be of any size; that of scores is 1.
+            # Embeddings can have any scale; that of scores is 1.
             scale = 1.0 if part == "scores" else max(1.0, float(np.abs(other).max(initial=0)))
             gap = float(np.abs(one - other).max(initial=0)) / scale
             self.expect(gap <= within, promise, f"{part} that differ by up to {gap:.2g}")
@@ -126,16 +122,16 @@ class Trial:
         self.expect(gap <= within, promise, f"thresholds that differ by {gap:.2g}")
 
 
-class _Stopped(BaseException):
-    """As if somebody had stopped the process; no method may catch it."""
+class _Interrupted(BaseException):
+    """Stands for a killed process; no method may catch it."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One fit with a checkpoint: did it finish, and did it go on from what it found?"""
+    """One fit with a checkpoint: whether it finished, and whether it resumed from one."""
 
     finished: bool
-    went_on: bool
+    resumed: bool
 
 
 def attempt_fit(
@@ -145,35 +141,35 @@ def attempt_fit(
 
     Args:
         model: an unfitted method.
-        graph: to fit it on.
+        graph: the training graph.
         folder: of the checkpoint.
-        stop_after: the step after which a checkpoint is due; once one has been written, then or
-            at the end of a stage, the fit is stopped. None to let it finish.
+        stop_after: the step after which a checkpoint is due. The fit is interrupted once one has
+            been written, then or at the end of a stage. None to let it finish.
     """
-    asked, found = [], []
+    steps, found = [], []
     write, read = Checkpoint.write, Checkpoint.read
 
     def due(self: Checkpoint) -> bool:
-        asked.append(self)
-        return len(asked) == stop_after
+        steps.append(self)
+        return len(steps) == stop_after
 
     def write_and_stop(self: Checkpoint, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         write(self, tensors, facts)
         if stop_after is not None:
-            raise _Stopped
+            raise _Interrupted
 
-    def read_and_tell(self: Checkpoint) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        what = read(self)
-        found.append(what is not None)
-        return what
+    def noted_read(self: Checkpoint) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        state = read(self)
+        found.append(state is not None)
+        return state
 
     with (
         patch.object(Checkpoint, "due", due),
         patch.object(Checkpoint, "write", write_and_stop),
-        patch.object(Checkpoint, "read", read_and_tell),
+        patch.object(Checkpoint, "read", noted_read),
     ):
         try:
             model.fit(graph, checkpoint=folder)
-        except _Stopped:
+        except _Interrupted:
             return Attempt(False, any(found))
     return Attempt(True, any(found))

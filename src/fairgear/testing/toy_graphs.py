@@ -1,4 +1,4 @@
-"""The toy graph that every method must learn, its counterfactual, and graphs to be refused."""
+"""The toy graph that every method must learn, its counterfactual, and invalid graphs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fairgear.graph import SensitiveGraph, undirected_edges
 
 PEOPLE = 160
 _SENS_COLUMN = 2
-_SIGNAL, _FOLLOWS = 0, 3
+_SIGNAL, _DEPENDENT = 0, 3
 
 
 def toy_graph() -> SensitiveGraph:
-    """A small graph that anybody can learn: one feature tells the classes apart, whatever s is.
+    """A small graph that is easy to learn: one feature separates the classes, whatever s is.
 
-    Another feature follows s, most links are within a class, a tenth of the people have no known
-    label, and ids are not row numbers. Each call gives a copy of its own.
+    Another feature depends on s, most links are within a class, a tenth of the people have no
+    known label, and ids are not row numbers. Each call returns a new copy.
     """
     copied: SensitiveGraph = _toy_graph().clone()
     return copied
@@ -31,11 +31,11 @@ def _toy_graph() -> SensitiveGraph:
     sens = torch.randint(2, (PEOPLE,), generator=draw)
     x = torch.randn(PEOPLE, 5, generator=draw)
     x[:, _SIGNAL] = (2 * y - 1) + 0.3 * x[:, _SIGNAL]
-    x[:, _FOLLOWS] += sens
+    x[:, _DEPENDENT] += sens
     x[:, _SENS_COLUMN] = sens.float()
     source = torch.randint(PEOPLE, (3 * PEOPLE,), generator=draw)
     target = 2 * torch.randint(PEOPLE // 2, source.shape, generator=draw) + source % 2
-    # A twentieth of the links is between the classes.
+    # A twentieth of the links are between the classes.
     target[::20] = (target[::20] + 1) % PEOPLE
     graph = SensitiveGraph(
         x,
@@ -53,17 +53,17 @@ def _toy_graph() -> SensitiveGraph:
 
 
 def toy_world() -> SensitiveGraph:
-    """The toy graph, had everybody been of the other group: a feature and links are others."""
+    """The toy graph, had everybody been of the other group: a feature and some links change."""
     graph = toy_graph()
     sens, x = 1 - graph.sens, graph.x.clone()
     x[:, _SENS_COLUMN] = sens.float()
-    x[:, _FOLLOWS] += sens - graph.sens
+    x[:, _DEPENDENT] += sens - graph.sens
     kept = graph.edge_index.sum(dim=0) % 3 > 0
     return graph.replace(x=x, sens=sens, edge_index=graph.edge_index[:, kept])
 
 
 def untrainable(graph: SensitiveGraph) -> dict[str, SensitiveGraph]:
-    """Graphs that nothing can be learned from, by what is wrong with them."""
+    """Graphs that no method can be trained on, by what is wrong with them."""
     x, none = graph.x.clone(), torch.zeros_like(graph.train_mask)
     x[:, _SENS_COLUMN] = 0
     zeros = torch.zeros_like(graph.y)
@@ -77,7 +77,7 @@ def untrainable(graph: SensitiveGraph) -> dict[str, SensitiveGraph]:
 
 
 def other_columns(graph: SensitiveGraph) -> dict[str, SensitiveGraph]:
-    """Graphs for another model, by what is other about them."""
+    """Graphs with other columns, by what differs."""
     wider = torch.cat([graph.x, graph.x[:, :1]], dim=1)
     swapped = graph.x.clone()
     swapped[:, [0, _SENS_COLUMN]] = graph.x[:, [_SENS_COLUMN, 0]]

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from fairgear import SensitiveGraph
 from fairgear.methods.base import Labels, Scores
 from fairgear.settings import Config
-from tests.methods.small import Small, SmallConfig, SmallTask
+from tests.testing.small import Small, SmallConfig, SmallTask
 
 BREAKS: dict[type[Small], set[str]] = {}
 

@@ -1,10 +1,11 @@
-"""What every method promises, as checks that anyone's own method can be put through."""
+"""The contract of a method: one function per check, on a small graph."""
 
 from __future__ import annotations
 
 import copy
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +17,25 @@ from torch import Tensor, nn
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.base import Method
-from fairgear.methods.contract_graphs import (
-    PEOPLE,
-    other_columns,
-    toy_graph,
-    toy_world,
-    untrainable,
-)
-from fairgear.methods.contract_trial import Answers, ContractError, Trial, attempt_fit
 from fairgear.metrics import auroc
 from fairgear.progress import bar
 from fairgear.registry import Registry
 from fairgear.settings import Config, settings_of
 from fairgear.tensor_files import read_tensors, write_tensors
+from fairgear.testing.toy_graphs import PEOPLE, other_columns, toy_graph, toy_world, untrainable
+from fairgear.testing.trial import Answers, Trial, attempt_fit
 from fairgear.training import seeded
 
-__all__ = ["CONTRACT", "ContractError", "Trial", "check_method", "toy_graph", "toy_world"]
+Check = Callable[[Trial], None]
 
-# The signal of the toy graph leaves no doubt; whoever stays below has not learned.
-_LEARNED = 0.9
-# Sums in another order differ in the last digits, and training steps carry that along.
-_SAME_MODEL, _TRAINED_ANEW = 1e-5, 1e-4
-# The steps after which a fit is stopped, each time it goes on: more and more, so that a stop falls
-# into a later stage of the training too.
+# The toy graph has a clear signal: a method below this AUROC has not learned.
+_MIN_AUROC = 0.9
+# Summing in another order changes the last digits, and training amplifies that.
+_SAME_MODEL, _RETRAINED = 1e-5, 1e-4
+# Steps after which successive fits are interrupted; later ones reach later training stages.
 _STOPS = (7, 14, 28)
 
-CONTRACT: Registry[Callable[[Trial], None]] = Registry("check of a method")
+CONTRACT: Registry[Check] = Registry("check of a method")
 
 
 def check_method(
@@ -50,7 +44,7 @@ def check_method(
     settings: Mapping[str, Any] | None = None,
     random: bool = True,
 ) -> tuple[str, ...]:
-    """Put a method through all of `CONTRACT`; a broken promise is a ContractError.
+    """Run every check of `CONTRACT` on a method; a failed one raises ContractError.
 
     Args:
         method: see `Trial`.
@@ -58,7 +52,7 @@ def check_method(
         random: see `Trial`.
 
     Returns:
-        The promises, all of which were kept.
+        The names of the checks, all of which passed.
     """
     trial = Trial(method, settings=settings, random=random)
     with bar("checking the method", total=len(CONTRACT)) as shown:
@@ -68,42 +62,49 @@ def check_method(
     return tuple(CONTRACT)
 
 
+def _named(name: str) -> Callable[[Check], Check]:
+    return partial(CONTRACT.add, name)
+
+
+@_named("constructor")
 def constructor(trial: Trial) -> None:
-    """The constructor only stores: its arguments come back, and nothing is learned or drawn."""
+    """The constructor only stores its arguments: it learns and draws nothing."""
     before = _generators()
     model = trial.make(3)
     trial.expect(model.get_params()["seed"] == 3, "the constructor stores the seed", "another seed")
     again = type(model)(**model.get_params())
     trial.expect(
         again.get_params() == model.get_params(),
-        "the constructor takes what get_params gives",
+        "the constructor accepts what get_params returns",
         "other parameters",
     )
-    promise = "the constructor only stores"
+    promise = "the constructor only stores its arguments"
     trial.expect(_generators() == before, promise, "draws from torch's or numpy's generator")
     for name, value in vars(model).items():
         heavy = isinstance(value, (Tensor, np.ndarray, nn.Module))
         trial.expect(not heavy and not (name.endswith("_") and value), promise, f"{name} set in it")
 
 
+@_named("learning")
 def learning(trial: Trial) -> None:
-    """`fit` returns self, and ranks people it was not trained on."""
+    """`fit` returns self, and the model ranks people it was not trained on."""
     model = trial.make()
     trial.expect(model.fit(toy_graph()) is model, "fit returns self", "another object")
-    # A graph of its own: what a method does to the one in fit is another check's matter.
+    # A fresh graph: whether fit changes its argument is the subject of "side effects".
     fresh = toy_graph()
     y, scores = fresh.y.numpy(), model.predict_proba(fresh)[:, 1]
     for name, mask in (("validation", fresh.val_mask), ("test", fresh.test_mask)):
         got = auroc(y[mask], scores[mask])
         trial.expect(
-            got > _LEARNED,
-            f"an AUROC above {_LEARNED} on the {name} people of the toy graph",
+            got > _MIN_AUROC,
+            f"an AUROC above {_MIN_AUROC} on the {name} people of the toy graph",
             f"{got:.3f}",
         )
 
 
+@_named("answers")
 def answers(trial: Trial) -> None:
-    """Answers have the shapes, types and ranges that `Method` says, in any world."""
+    """Outputs have the shapes, types and ranges documented in `Method`, in any world."""
     model = trial.fitted()
     for graph in (toy_graph(), toy_world()):
         scores, z, labels = model.predict_proba(graph), model.embed(graph), model.predict(graph)
@@ -123,8 +124,9 @@ def answers(trial: Trial) -> None:
         trial.expect(fine, "label 1 where the score is above threshold_", "other labels")
 
 
+@_named("seeds")
 def seeds(trial: Trial) -> None:
-    """A seed gives one model, whatever else was drawn; another seed gives another, if random."""
+    """A seed determines the model, whatever else was drawn; seeds differ if it is random."""
     graph = toy_graph()
     expected = Answers.of(trial.fitted(), graph)
     with seeded(1, "contract"):
@@ -135,96 +137,90 @@ def seeds(trial: Trial) -> None:
         differs = not np.array_equal(other.scores, expected.scores)
         trial.expect(differs, "another seed gives another model", "the same scores")
     else:
-        trial.expect_same(other, expected, "a method that is not random gives one model")
+        trial.expect_same(other, expected, "a method that is not random ignores the seed")
 
 
+@_named("save and load")
 def saving(trial: Trial) -> None:
-    """A model comes back from its two files and answers the same in every world."""
+    """A model is two files; the loaded one gives the same answers in every world."""
     model = trial.fitted()
     with tempfile.TemporaryDirectory() as folder:
         model.save(folder)
         found = sorted(path.name for path in Path(folder).iterdir())
-        loaded = type(model).load(folder, device=model.device)
+        load = partial(type(model).load, folder, device=model.device)
+        loaded = load()
         files = ["model.json", "weights.safetensors"]
         trial.expect(found == files, f"a saved model is {' and '.join(files)}", ", ".join(found))
         weights = Path(folder) / files[1]
         tensors, facts = read_tensors(weights)
         for name in tensors:
-            left = {other: tensor for other, tensor in tensors.items() if other != name}
-            write_tensors(weights, left, facts)
-            trial.expect_error(
-                FileError,
-                lambda: type(model).load(folder, device=model.device),
-                f"a file without the tensor {name} is refused",
-            )
+            rest = {other: tensor for other, tensor in tensors.items() if other != name}
+            write_tensors(weights, rest, facts)
+            trial.expect_error(FileError, load, f"a file without the tensor {name} is refused")
     for graph in (toy_graph(), toy_world()):
         trial.expect_same(
             Answers.of(loaded, graph),
             Answers.of(model, graph),
-            f"a model that was saved and loaded gives the same answers on {_which(graph)}",
+            f"a loaded model gives the same answers on {_which(graph)}",
         )
     trial.expect(
         loaded.get_params() == model.get_params(), "settings are saved too", "other parameters"
     )
 
 
+@_named("relabelling")
 def relabelling(trial: Trial) -> None:
-    """The order of the people counts for nothing, when asked and when trained."""
+    """The order of the people does not matter, in prediction or in training."""
     graph, model = toy_graph(), trial.fitted()
     moved = graph.permute(torch.randperm(PEOPLE, generator=torch.Generator().manual_seed(1)))
     expected = Answers.of(model, graph).by_id(graph)
     got = Answers.of(model, moved).by_id(moved)
-    promise = "the order of the people counts for nothing"
-    trial.expect_same(got, expected, f"{promise} when the model is asked", _SAME_MODEL)
-    anew = trial.make().fit(moved)
-    got = Answers.of(anew, moved).by_id(moved)
-    trial.expect_same(got, expected, f"{promise} in training", _TRAINED_ANEW)
+    promise = "the order of the people does not matter"
+    trial.expect_same(got, expected, f"{promise} in prediction", _SAME_MODEL)
+    retrained = trial.make().fit(moved)
+    got = Answers.of(retrained, moved).by_id(moved)
+    trial.expect_same(got, expected, f"{promise} in training", _RETRAINED)
 
 
+@_named("refusals")
 def refusals(trial: Trial) -> None:
     """Graphs that cannot be learned from, or that have other columns, are refused."""
     graph = toy_graph()
     for what, bad in untrainable(graph).items():
-
-        def fit(bad: SensitiveGraph = bad) -> object:
-            return trial.make().fit(bad)
-
+        fit = partial(trial.make().fit, bad)
         trial.expect_error(GraphError, fit, f"a training graph with {what} is refused")
     model = trial.fitted()
     for what, other in other_columns(graph).items():
-
-        def ask(other: SensitiveGraph = other) -> object:
-            return model.predict_proba(other)
-
-        trial.expect_error(GraphError, ask, f"a graph with {what} than in fit is refused")
+        predict = partial(model.predict_proba, other)
+        trial.expect_error(GraphError, predict, f"a graph with {what} than in fit is refused")
 
 
+@_named("before fit")
 def unfitted(trial: Trial) -> None:
-    """Nothing is answered or saved before fit."""
+    """An unfitted model refuses to predict and to be saved."""
     graph = toy_graph()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         for name in ("predict", "predict_proba", "embed", "save"):
-
-            def call(name: str = name) -> object:
-                return getattr(trial.make(), name)(path if name == "save" else graph)
-
+            call = partial(getattr(trial.make(), name), path if name == "save" else graph)
             trial.expect_error(NotFittedError, call, f"{name} before fit is refused")
-        trial.expect(not path.exists(), "an unfitted model leaves no files", "a folder")
+        trial.expect(not path.exists(), "an unfitted model writes no files", "a folder")
 
 
+@_named("test labels")
 def unseen_labels(trial: Trial) -> None:
     """Labels outside training and validation change nothing, bit for bit."""
     graph = toy_graph()
     seen = graph.train_mask | graph.val_mask
-    # Whoever has no label gets one: to know that there is one would be to read it.
+    # Unknown labels become known too: to know which are known would be to read them.
     other = graph.replace(y=torch.where(seen, graph.y, 1 - graph.y.clamp(min=0)))
     got = Answers.of(trial.make().fit(other), graph)
     trial.expect_same(got, Answers.of(trial.fitted(), graph), "test labels are never read")
 
 
+@_named("side effects")
 def side_effects(trial: Trial) -> None:
-    """Graphs and the common random generators are left as they were."""
+    """Graphs and the global random generators stay as they were."""
     graph, world, model = toy_graph(), toy_world(), trial.make()
     before = _generators()
     model.fit(graph)
@@ -232,26 +228,27 @@ def side_effects(trial: Trial) -> None:
     Answers.of(model, world)
     for now, fresh in ((graph, toy_graph()), (world, toy_world())):
         same = now.fingerprint() == fresh.fingerprint() and set(now.keys()) == set(fresh.keys())
-        trial.expect(same, "a graph that is passed in is left as it is", f"{_which(fresh)} changed")
+        trial.expect(same, "a graph passed in is not modified", f"{_which(fresh)} changed")
     trial.expect(
         _generators() == before,
-        "torch's and numpy's own generators are left as they are",
+        "torch's and numpy's global generators keep their state",
         "another state",
     )
 
 
+@_named("checkpoints")
 def checkpoints(trial: Trial) -> None:
-    """With a checkpoint the same model comes out, however often the fit is stopped on its way."""
-    promise, stops, went_on = "a fit that was stopped goes on", 0, False
+    """With a checkpoint the same model comes out, however often the fit is interrupted."""
+    promise, stops, resumed = "an interrupted fit resumes", 0, False
     with tempfile.TemporaryDirectory() as folder:
         for stop_after in (*_STOPS, None):
             model = trial.make()
             attempt = attempt_fit(model, toy_graph(), Path(folder), stop_after=stop_after)
-            went_on = went_on or attempt.went_on
+            resumed = resumed or attempt.resumed
             if attempt.finished:
                 break
             stops += 1
-    trial.expect(went_on or not stops, f"{promise} from its checkpoint", "one that began anew")
+    trial.expect(resumed or not stops, f"{promise} from its checkpoint", "one that started over")
     trial.expect_same(
         Answers.of(model, toy_graph()),
         Answers.of(trial.fitted(), toy_graph()),
@@ -260,39 +257,42 @@ def checkpoints(trial: Trial) -> None:
     if not stops:
         return
     graph = toy_graph()
-    turned = graph.replace(y=torch.where(graph.train_mask, 1 - graph.y, graph.y))
-    for what, other, seed in (("seed", graph, 1), ("graph", turned, 0)):
+    flipped = graph.replace(y=torch.where(graph.train_mask, 1 - graph.y, graph.y))
+    for what, other, seed in (("seed", graph, 1), ("graph", flipped, 0)):
         with tempfile.TemporaryDirectory() as folder:
             attempt_fit(trial.make(), graph, Path(folder), stop_after=_STOPS[0])
             attempt = attempt_fit(trial.make(seed), other, Path(folder), stop_after=_STOPS[0])
         trial.expect(
-            not attempt.went_on,
-            f"a fit goes on from a checkpoint of its own {what} only",
-            f"one that took that of another {what}",
+            not attempt.resumed,
+            f"a fit resumes only from a checkpoint of its own {what}",
+            f"one that resumed from that of another {what}",
         )
 
 
+@_named("parameters")
 def parameters(trial: Trial) -> None:
-    """scikit-learn's `clone`, `get_params` and `set_params` work, and wait for the next fit."""
+    """`clone`, `get_params` and `set_params` work; changed settings wait for the next fit."""
     fitted = trial.fitted()
     try:
         twin = clone(fitted)
     except (RuntimeError, TypeError) as error:
-        # What scikit-learn says of a constructor that changes what it is given.
+        # What scikit-learn raises for a constructor that changes its arguments.
         raise trial.broken("scikit-learn can clone it", str(error)) from error
     trial.expect(twin.threshold_ is None, "a clone is not fitted", "a fitted one")
     trial.expect_error(
         ParameterError, lambda: twin.set_params(no_such_setting=1), "an unknown setting is refused"
     )
-    # A copy: what is set on it does not reach the model that other checks use.
+    # A copy, so that the model which other checks share keeps its settings.
     model = copy.copy(fitted)
     for name, value in [("seed", 5), *_other_settings(model.config).items()]:
         trial.expect(model.set_params(**{name: value}) is model, "set_params returns self", "other")
         trial.expect(
-            model.get_params()[name] == value, "get_params gives what set_params set", f"no {name}"
+            model.get_params()[name] == value,
+            "get_params returns what set_params set",
+            f"no {name}",
         )
     graph = toy_graph()
-    promise = "settings that are changed after the fit wait for the next one"
+    promise = "settings changed after fit take effect at the next fit"
     trial.expect_same(Answers.of(model, graph), Answers.of(fitted, graph), promise)
     with tempfile.TemporaryDirectory() as folder:
         model.save(folder)
@@ -300,8 +300,9 @@ def parameters(trial: Trial) -> None:
     trial.expect(loaded.config == fitted.config, f"{promise}, also in files", "the changed ones")
 
 
+@_named("rows")
 def rows(trial: Trial) -> None:
-    """`nodes` gives the rows of the full answer: in any order, repeated, as a mask, or none."""
+    """`nodes` selects rows of the full answer: in any order, repeated, as a mask, or none."""
     model, graph = trial.fitted(), toy_graph()
     every = Answers.of(model, graph)
     chosen = torch.randperm(PEOPLE, generator=torch.Generator().manual_seed(2))
@@ -316,38 +317,17 @@ def rows(trial: Trial) -> None:
         got = Answers.of(model, graph, nodes)
         trial.expect_same(got, expected, f"nodes={what} gives rows of the full answer", _SAME_MODEL)
     for nodes in (torch.tensor([PEOPLE]), torch.tensor([-1]), torch.tensor([0.5])):
-
-        def ask(nodes: Tensor = nodes) -> object:
-            return model.predict_proba(graph, nodes=nodes)
-
-        trial.expect_error(ParameterError, ask, f"nodes={nodes.tolist()} is refused")
-
-
-for _name, _check in {
-    "constructor": constructor,
-    "learning": learning,
-    "answers": answers,
-    "seeds": seeds,
-    "save and load": saving,
-    "relabelling": relabelling,
-    "refusals": refusals,
-    "before fit": unfitted,
-    "test labels": unseen_labels,
-    "side effects": side_effects,
-    "checkpoints": checkpoints,
-    "parameters": parameters,
-    "rows": rows,
-}.items():
-    CONTRACT.add(_name, _check)
+        predict = partial(model.predict_proba, graph, nodes=nodes)
+        trial.expect_error(ParameterError, predict, f"nodes={nodes.tolist()} is refused")
 
 
 def _which(graph: SensitiveGraph) -> str:
     factual = torch.equal(graph.sens, toy_graph().sens)
-    return "the graph of the fit" if factual else "a counterfactual graph"
+    return "the training graph" if factual else "a counterfactual graph"
 
 
 def _other_settings(config: Config) -> dict[str, Any]:
-    """For each setting with a limit another value, where it may be had without changing more."""
+    """For each setting with a range, another valid value if one needs no further change."""
     found = {}
     for name, setting in settings_of(type(config)).items():
         now = getattr(config, name)
@@ -363,7 +343,7 @@ def _other_settings(config: Config) -> dict[str, Any]:
 
 
 def _generators() -> tuple[bytes, bytes]:
-    """The states of the random generators that everybody shares."""
-    numpys: Any = np.random.get_state(legacy=False)  # noqa: NPY002  # nobody is to draw from it
-    moved = numpys["state"]["key"].tobytes() + str(numpys["state"]["pos"]).encode()
-    return torch.random.get_rng_state().numpy().tobytes(), moved
+    """The states of the global random generators."""
+    numpys: Any = np.random.get_state(legacy=False)  # noqa: NPY002  # read, never drawn from
+    state = numpys["state"]["key"].tobytes() + str(numpys["state"]["pos"]).encode()
+    return torch.random.get_rng_state().numpy().tobytes(), state

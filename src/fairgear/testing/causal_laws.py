@@ -1,4 +1,4 @@
-"""The laws that bind every causal model, as a check that anyone's own model can be put through."""
+"""The laws that bind every causal model, as a check for your own."""
 
 from __future__ import annotations
 
@@ -10,32 +10,30 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from fairgear.causal.base import CausalModel
-from fairgear.causal.interventions import at_random
-from fairgear.causal.noise import node_uniform
-from fairgear.errors import GraphError
+from fairgear.causal import CausalModel, at_random, node_uniform
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.sensitive_graph import MASKS
 from fairgear.graph.validation import check_edges
 from fairgear.progress import bar
+from fairgear.testing.trial import ContractError
 
 
-def check_laws(
+def check_causal_model(
     make: Callable[[], CausalModel], graph: SensitiveGraph, *, seed: int = 0
 ) -> tuple[str, ...]:
-    """Put a causal model through the laws on one graph; a broken law is a GraphError.
+    """Check that a causal model keeps every law on one graph; a broken law is a ContractError.
 
     Args:
-        make: gives a new, unfitted model each time it is called.
-        graph: a factual graph, with both groups in it.
-        seed: of the assignment asked about, and of the model's noise.
+        make: returns a new, unfitted model at each call.
+        graph: a factual graph with both groups in it.
+        seed: of the random assignment, and of the model's noise.
 
     Returns:
-        The laws, all of which held.
+        The names of the laws, all of which hold.
     """
-    model, asked = make().fit(graph), at_random(graph, seed=seed)
-    world = model.counterfactual(graph, asked, seed=seed)
-    case = _Case(make, model, graph, asked, world, seed)
+    model, sens = make().fit(graph), at_random(graph, seed=seed)
+    world = model.counterfactual(graph, sens, seed=seed)
+    case = _Case(make, model, graph, sens, world, seed)
     laws = {
         "identity": case.identity,
         "seeds": case.seeds,
@@ -53,37 +51,38 @@ def check_laws(
 
 @dataclass(frozen=True)
 class _Case:
-    """One fitted model, and its world of one random assignment."""
+    """One fitted model, and its world under one random assignment."""
 
     make: Callable[[], CausalModel]
     model: CausalModel
     graph: SensitiveGraph
-    asked: Tensor
+    sens: Tensor
     world: SensitiveGraph
     seed: int
 
     def identity(self) -> None:
         got = self.model.counterfactual(self.graph, self.graph.sens, seed=self.seed)
-        self._same(got, self.graph, "where nothing is set, the world is the graph itself")
+        self._same(got, self.graph, "the factual assignment gives the graph itself")
 
     def seeds(self) -> None:
-        got = self.model.counterfactual(self.graph, self.asked, seed=self.seed)
+        got = self.model.counterfactual(self.graph, self.sens, seed=self.seed)
         self._same(got, self.world, "the same seed gives the same world")
-        self._same(self._anew(self.graph, self.asked), self.world, "and so it does fitted again")
+        refitted = self._refitted(self.graph, self.sens)
+        self._same(refitted, self.world, "the same seed gives the same world after another fit")
 
     def symmetry(self) -> None:
         check_edges(self.world.edge_index, len(self.graph.x))
 
     def only_what_may_change(self) -> None:
         graph, world = self.graph, self.world
-        stayed = self.asked == graph.sens
+        unchanged = self.sens == graph.sens
         for law, holds in {
-            "the attribute is what was asked for": torch.equal(world.sens, self.asked),
+            "the world has the requested attribute": torch.equal(world.sens, self.sens),
             "people keep their ids": torch.equal(world.node_id, graph.node_id),
             "unknown labels stay unknown": torch.equal(world.y < 0, graph.y < 0),
             "the split stays": all(torch.equal(world[key], graph[key]) for key in MASKS),
-            "features of people whose attribute stays stay": torch.equal(
-                world.x[stayed], graph.x[stayed]
+            "people whose attribute stays keep their features": torch.equal(
+                world.x[unchanged], graph.x[unchanged]
             ),
             "columns stay": (world.feature_names, world.sens_column)
             == (graph.feature_names, graph.sens_column),
@@ -94,28 +93,24 @@ class _Case:
     def relabelling(self) -> None:
         noise = node_uniform(self.graph.node_id, self.seed, "relabelling")
         order = noise.argsort().to(self.graph.x.device)
-        got = self._anew(self.graph.permute(order), self.asked[order])
-        self._same(got, self.world.permute(order), "the order of the people counts for nothing")
+        got = self._refitted(self.graph.permute(order), self.sens[order])
+        self._same(got, self.world.permute(order), "the order of the people does not matter")
 
     def save_and_load(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.safetensors"
             self.model.save(path)
             loaded = type(self.model).load(path)
-        got = loaded.counterfactual(self.graph, self.asked, seed=self.seed)
-        self._same(got, self.world, "a model read from a file gives the same worlds")
+        got = loaded.counterfactual(self.graph, self.sens, seed=self.seed)
+        self._same(got, self.world, "a loaded model gives the same worlds")
 
-    def _anew(self, graph: SensitiveGraph, sens: Tensor) -> SensitiveGraph:
+    def _refitted(self, graph: SensitiveGraph, sens: Tensor) -> SensitiveGraph:
         return self.make().fit(graph).counterfactual(graph, sens, seed=self.seed)
 
     def _same(self, got: SensitiveGraph, expected: SensitiveGraph, law: str) -> None:
         if got.fingerprint() != expected.fingerprint():
             raise self._broken(law)
 
-    def _broken(self, law: str) -> GraphError:
-        return GraphError(
-            f"causal model {self.model.name!r}",
-            "a world that breaks a law",
-            law,
-            "read docs/causal-models.md",
-        )
+    def _broken(self, law: str) -> ContractError:
+        what, got = f"causal model {self.model.name!r}", "a world that breaks a law"
+        return ContractError(what, got, law, "read docs/causal-models.md")
