@@ -1,7 +1,8 @@
 # make run   set up, then train, audit and report on the synthetic graph
 # make test  set up, then run the tests
 # make check set up, then lint, types and layers
-.PHONY: run test check setup clean
+# make bench set up, then measure speed and memory; ARGS="--quick" and others go to the command
+.PHONY: run test check bench setup clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -21,6 +22,9 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python -m benchmarks.bench $(ARGS)
 
 setup: $(STAMP)
 

@@ -1,7 +1,7 @@
 """What each causal model does to Bail and Credit: edges added and removed, and how long it takes.
 
-    .venv/bin/python benchmarks/causal_models.py             # all rows, five minutes of one core
-    .venv/bin/python benchmarks/causal_models.py --table     # the table from the rows
+    .venv/bin/python -m benchmarks.causal_models             # all rows, five minutes of one core
+    .venv/bin/python -m benchmarks.causal_models --table     # the table from the rows
 
 One row a graph, a model and an intervention. The paper's cosine runs with its gate off: with it,
 no edge would move on either graph. Seconds are CPU time, of one counterfactual of a fitted model.
@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
-from plan import RESULTS
 
 import fairgear as fg
+from benchmarks.pages import RESULTS
 from fairgear.causal import (
     CausalModel,
     FittedCausalModel,

@@ -1,6 +1,6 @@
 """How well fitted edge models describe known graphs, and what they do to them.
 
-    FAIRGEAR_DATA=FOLDER .venv/bin/python benchmarks/fitted_models.py    # about two minutes
+    FAIRGEAR_DATA=FOLDER .venv/bin/python -m benchmarks.fitted_models    # about two minutes
 
 One row a graph, an edge model and an intervention. The gate is off, so that edges move even where
 it would hold them fixed; the column `gate` says which it would be.
@@ -12,9 +12,9 @@ import time
 from typing import Any
 
 import pandas as pd
-from plan import RESULTS
 
 import fairgear as fg
+from benchmarks.pages import RESULTS
 from fairgear.causal import FittedCausalModel, at_rate, edge_changes
 from fairgear.experiments.provenance import source_commit
 from fairgear.graph import SensitiveGraph

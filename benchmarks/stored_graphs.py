@@ -1,7 +1,7 @@
 """Seconds and memory of a graph that is built on disk, opened, and whose egos are found in shards.
 
-    python benchmarks/stored_graphs.py build 1000000 10000000
-    python benchmarks/stored_graphs.py egos 100000 1000000
+    python -m benchmarks.stored_graphs build 1000000 10000000
+    python -m benchmarks.stored_graphs egos 100000 1000000
 
 Edges are random pairs, features 32 columns of a Parquet file. Each step runs in a process of its
 own, whose peak is that of its resident memory; what Python and torch need by themselves is in it.

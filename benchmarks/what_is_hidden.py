@@ -1,8 +1,8 @@
 """What the methods of a comparison hide of s: fresh readers, and embeddings with s flipped.
 
     .venv/bin/fairgear compare --datasets synthetic bail credit --methods all --seeds 3
-    .venv/bin/python benchmarks/what_is_hidden.py comparison   # a few minutes, the same data
-    .venv/bin/python benchmarks/what_is_hidden.py              # the table from the rows so far
+    .venv/bin/python -m benchmarks.what_is_hidden comparison   # a few minutes, the same data
+    .venv/bin/python -m benchmarks.what_is_hidden              # the table from the rows so far
 
 For every model that the comparison has saved, on the test people: the AUROC with which s is read
 from their representations by a classifier that is fitted afresh (logistic regression, gradient
@@ -18,16 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from plan import RESULTS, table
 
+from benchmarks.pages import HIDDEN, RESULTS, means
 from fairgear.experiments.provenance import source_commit
 
 ROWS = RESULTS / "what_is_hidden.csv"
-COLUMNS = {
-    "reader": "s read by logistic regression",
-    "boosted_reader": "s read by boosting",
-    "moved": "moved by flipped s",
-}
 METHODS = ("gcn", "graphsage", "gin", "c-enc", "fairgnn", "nifty-gcn", "nifty-sage", "gear")
 
 
@@ -108,4 +103,4 @@ if __name__ == "__main__":
     folder = parser.parse_args().comparison
     if folder is not None:
         pd.DataFrame([measure(*run) for run in _runs(folder)]).to_csv(ROWS, index=False)
-    print(table(pd.read_csv(ROWS), ("graph", "method"), COLUMNS))
+    print(means("what_is_hidden", ("graph", "method"), HIDDEN))

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from fairgear.cli.audit import ConditionsMet, audit_app
-from fairgear.cli.bench import bench_app
 from fairgear.cli.compare import compare_app
 from fairgear.cli.datasets import datasets_app
 from fairgear.cli.launch import LOST, StartProcesses, start
@@ -46,7 +45,6 @@ for command in (
     report_app,
     embed_app,
     store_app,
-    bench_app,
     methods_app,
     datasets_app,
 ):

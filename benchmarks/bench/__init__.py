@@ -1,0 +1,1 @@
+"""Speed and memory of fairgear on this machine, beside other ways to the same result."""

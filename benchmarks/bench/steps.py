@@ -1,0 +1,333 @@
+"""Training steps and representations: fairgear's dense batches of egos, and PyG's sparse ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+
+from benchmarks.bench import counts
+from benchmarks.bench.graphs import Scene
+from benchmarks.bench.measure import NOTHING, Case, Side, Unsuitable, Work
+from benchmarks.bench.sparse import BATCHINGS, DATA_LIST, SparseEncoder, SparseLayer
+from fairgear.egos import EgoIndex
+from fairgear.egos.bits import unpack
+from fairgear.graph import SensitiveGraph
+from fairgear.methods.augmentation import VaeTask
+from fairgear.methods.ego_source import EgoSource
+from fairgear.methods.gear_config import GearConfig, GeneratorConfig, Regime
+from fairgear.methods.gear_data import GearData
+from fairgear.methods.gear_network import GearNetwork
+from fairgear.methods.gear_training import GearTask
+from fairgear.methods.generators import Ego, VaeGenerator
+from fairgear.methods.inputs import FeatureScaler
+from fairgear.nn import GraphVAE
+from fairgear.training import seeded
+
+DENSE = "fairgear"
+PERTURBED = "egos become edge lists at every step, as perturbed ones must"
+FIXED = "egos become edge lists at every step, which could be kept"
+WHOLE = "one n × n decoder"
+# A square of so many people and its gradients take a few GB.
+MOST_WHOLE = 10**4
+# Egos per forward pass, as Gear does it.
+CHUNK = 1024
+EGOS = 2048
+# Above this many labels the settings leave one way to train; the paper's preset has only one.
+MANY_LABELS = 10**6
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The egos of some people; features are everybody's, so that members lie anywhere."""
+
+    graph: SensitiveGraph
+    index: EgoIndex
+    scaler: FeatureScaler
+    y: Tensor
+    """Of the people of the pool."""
+
+    @classmethod
+    def of(cls, scene: Scene) -> Pool:
+        """The people whose egos the scene has."""
+        graph, index = scene.graph, scene.index
+        scaler = FeatureScaler(graph.x.shape[1] - 1, graph.sens_column).fit(graph)
+        return cls(graph, index, scaler, graph.y[index.ids[:, 0].cpu().long()])
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def features(self) -> int:
+        """Columns without the sensitive one."""
+        return len(self.scaler.mean)
+
+    def egos(self, device: torch.device, *, recorded: bool = True) -> EgoSource:
+        """The egos of people of the pool, by their number in it.
+
+        What looks at the edges themselves, as sparse batches do, cannot be recorded on a card.
+        """
+        kind = EgoSource if recorded else _NotRecorded
+        return kind(self.graph, self.index, self.scaler.to(device), device)
+
+    def data(self, egos: EgoSource) -> GearData:
+        """What a training of Gear reads; the last people of the pool are kept to validate."""
+        device = egos.device
+        everyone = torch.arange(len(self), device=device)
+        cut = len(self) - min(512, len(self) // 4)
+        some = self.index.ids[:, 0].cpu().long()
+        return GearData(
+            egos,
+            self.y.to(device),
+            # Asked for where the loss has a weight on it, which is not timed.
+            torch.zeros(len(self), device=device),
+            self.scaler.to(device).scaled(self.graph.x[some]),
+            self.graph.sens[some].to(device),
+            everyone[:cut],
+            everyone[cut:],
+        )
+
+
+class _NotRecorded(EgoSource):
+    """Egos for work whose sizes differ from step to step."""
+
+    @property
+    def on_card(self) -> bool:
+        """Never, as far as recordings go."""
+        return False
+
+
+def gear_task(
+    pool: Pool,
+    config: GearConfig,
+    device: torch.device,
+    *,
+    batching: str = DENSE,
+    dropout: float | None = None,
+) -> GearTask:
+    """A task with fresh weights, the same whatever the batching."""
+    regime = _regime(config)
+    regime = regime if dropout is None else replace(regime, dropout=dropout)
+    generator = config.generator
+    data = pool.data(pool.egos(device, recorded=batching == DENSE))
+    with seeded(0, "benchmark"):
+        vae = GraphVAE(pool.features, generator.hidden, generator.latent).to(device).eval()
+        network = GearNetwork(pool.features, config, regime).to(device)
+    network.fit_inputs(data.x_asked, data.sens_asked, pool.scaler, None)
+    if batching != DENSE:
+        network.encoder = SparseEncoder(network.encoder, batching)
+    return GearTask(network, config, regime, VaeGenerator(vae), data)
+
+
+def loss_of(task: GearTask, seed: int) -> dict[str, float]:
+    """The terms of the loss at one step whose draws come from `seed`."""
+    with seeded(seed, "a step"):
+        return {name: float(value) for name, value in task.step(0).items()}
+
+
+def largest_difference(
+    pool: Pool, config: GearConfig, device: torch.device, batching: str
+) -> float:
+    """Between the terms of the first loss by both ways, without dropout: rounding alone."""
+    dense = loss_of(gear_task(pool, config, device, dropout=0.0), 0)
+    sparse = loss_of(gear_task(pool, config, device, batching=batching, dropout=0.0), 0)
+    return max(abs(dense[name] - sparse[name]) for name in dense)
+
+
+def gear_case(scene: Scene, config: GearConfig) -> Case:
+    """One step; both sides draw, perturb and optimise alike, and differ in batch and encoder."""
+    device = torch.device(scene.plan.device)
+    pool = Pool.of(scene)
+
+    def side(batching: str) -> Side:
+        def make() -> Work:
+            task = gear_task(pool, config, device, batching=batching)
+            return Work(lambda: task.step(0), 1, "" if batching == DENSE else PERTURBED)
+
+        return Side(make, "" if batching == DENSE else DENSE)
+
+    regime, vae = _regime(config), config.generator
+    needs = counts.step(
+        batch=regime.batch_size,
+        k=config.k,
+        f=pool.features,
+        seen=pool.features + int(config.use_sens),
+        w=config.dim,
+        layers=regime.layers,
+        draws=config.neighbor_draws,
+        h=vae.hidden,
+        latent=vae.latent,
+    )
+    return Case(
+        "step",
+        1,
+        {name: side(name) for name in (DENSE, *BATCHINGS)},
+        lambda: needs,
+        lambda: {
+            name: f"loss differs by {largest_difference(pool, config, device, name):.1e}"
+            for name in BATCHINGS
+        },
+    )
+
+
+def _regime(config: GearConfig) -> Regime:
+    return config.regimes(MANY_LABELS)[-1]
+
+
+def vae_task(
+    pool: Pool, config: GeneratorConfig, device: torch.device, batching: str = DENSE
+) -> VaeTask:
+    """A task with fresh weights, the same whatever the batching."""
+    vae = _vae(pool, config, device)
+    if batching != DENSE:
+        # It is called as the layer is that it stands in for, and is of another class.
+        vae.encoder = SparseLayer(vae.encoder, batching)  # type: ignore[assignment]
+    with seeded(0, "discriminator"):
+        return VaeTask(vae, config, pool.egos(device, recorded=batching == DENSE), len(pool))
+
+
+def vae_loss(task: VaeTask, seed: int) -> dict[str, float]:
+    """The terms of the loss at one step whose draws come from `seed`."""
+    with seeded(seed, "a step"):
+        return {name: float(value) for name, value in task.step(0).items()}
+
+
+def vae_case(scene: Scene) -> Case:
+    """One step on 200 egos; for the whole graph as one ego, one step on everybody, so no ratio."""
+    config = GeneratorConfig()
+    device = torch.device(scene.plan.device)
+    pool = Pool.of(scene)
+
+    def side(batching: str) -> Side:
+        def make() -> Work:
+            task = vae_task(pool, config, device, batching)
+            return Work(lambda: task.step(0), 1, "" if batching == DENSE else FIXED)
+
+        return Side(make, "" if batching == DENSE else DENSE)
+
+    def whole() -> Work:
+        task = _whole_graph(pool, config, device)
+        return Work(
+            lambda: task.step(0),
+            1,
+            f"a step on all {len(pool.graph.x):,} people, as the released code does, not on "
+            f"{config.batch_size}: no ratio",
+        )
+
+    def checks() -> dict[str, str]:
+        dense = vae_loss(vae_task(pool, config, device), 0)
+        found = {}
+        for batching in BATCHINGS:
+            other = vae_loss(vae_task(pool, config, device, batching), 0)
+            apart = max(abs(dense[name] - other[name]) for name in dense)
+            found[batching] = f"loss differs by {apart:.1e}"
+        return found
+
+    sides = {name: side(name) for name in (DENSE, *BATCHINGS)} | {WHOLE: Side(whole, NOTHING)}
+    needs = counts.vae_step(
+        config.batch_size,
+        pool.index.k,
+        pool.features,
+        config.hidden,
+        config.latent,
+        config.ranges,
+    )
+    return Case("step", 1, sides, lambda: needs, checks)
+
+
+def _whole_graph(pool: Pool, config: GeneratorConfig, device: torch.device) -> VaeTask:
+    """The VAE on the graph as a single ego of n members."""
+    n = len(pool.graph.x)
+    if n > MOST_WHOLE:
+        raise Unsuitable(f"a matrix of n × n would take {4 * n * n / 1e9:,.0f} GB")
+    with seeded(0, "discriminator"):
+        return VaeTask(_vae(pool, config, device), config, _OneEgo(pool, device), n)
+
+
+def _vae(pool: Pool, config: GeneratorConfig, device: torch.device) -> GraphVAE:
+    with seeded(0, "benchmark"):
+        return GraphVAE(pool.features, config.hidden, config.latent).to(device)
+
+
+class _OneEgo(EgoSource):
+    """Everybody as one ego, whoever is asked for."""
+
+    def __init__(self, pool: Pool, device: torch.device) -> None:
+        graph, n = pool.graph, len(pool.graph.x)
+        self.device = device
+        adjacency = torch.zeros(1, n, n, device=device)
+        source, target = graph.edge_index.to(device)
+        adjacency[0, source, target] = 1.0
+        x = pool.scaler.to(device).scaled(graph.x)
+        members = torch.ones(1, n, dtype=torch.bool, device=device)
+        self._ego = Ego(x[None], graph.sens.to(device)[None], adjacency, members)
+
+    @property
+    def on_card(self) -> bool:
+        """Not recorded: the released code is not."""
+        return False
+
+    def __call__(self, people: Tensor) -> Ego:
+        """The graph."""
+        return self._ego
+
+
+def embedding_case(scene: Scene) -> Case:
+    """Egos of the paper's width; both sides have the members, links and scaled features."""
+    device = torch.device(scene.plan.device)
+    pool, config = Pool.of(scene), GearConfig.paper()
+    chunks = torch.split(torch.arange(min(EGOS, len(pool)), device=device), CHUNK)
+    egos = sum(len(rows) for rows in chunks)
+
+    def dense() -> Work:
+        network, source = gear_task(pool, config, device).network.eval(), pool.egos(device)
+
+        @torch.no_grad()
+        def run() -> Tensor:
+            return torch.cat([network(source(rows))[0] for rows in chunks])
+
+        return Work(run, egos)
+
+    def sparse() -> Work:
+        network = gear_task(pool, config, device, batching=DATA_LIST).network.eval()
+        encoder = network.encoder
+        assert isinstance(encoder, SparseEncoder)
+        index = pool.index.to(device)
+        members = [_members(index, int(row)) for rows in chunks for row in rows]
+        sens = pool.graph.sens[:, None].float().to(device)
+        seen = torch.cat([pool.scaler.to(device).scaled(pool.graph.x), sens], dim=1)
+
+        @torch.no_grad()
+        def run() -> Tensor:
+            parts = []
+            for begin in range(0, egos, CHUNK):
+                batch = Batch.from_data_list(
+                    [
+                        Data(x=seen[n_id], edge_index=edges)
+                        for n_id, edges in members[begin : begin + CHUNK]
+                    ]
+                )
+                z = encoder.on_batch(batch.x, batch.edge_index)[batch.ptr[:-1]]
+                network.classifier(z)
+                parts.append(z)
+            return torch.cat(parts)
+
+        return Work(run, egos, "edge lists of the egos made beforehand")
+
+    def checks() -> dict[str, str]:
+        # What a side's run gives has no type of its own; that of these two is tensors.
+        apart = (dense().run() - sparse().run()).abs().max()  # type: ignore[operator]
+        return {DATA_LIST: f"representations differ by {float(apart):.1e}"}
+
+    seen = pool.features + int(config.use_sens)
+    needs = counts.embedding(1, config.k, seen, config.dim, int(config.layers or 2))
+    sides = {DENSE: Side(dense), DATA_LIST: Side(sparse, DENSE)}
+    return Case("person", len(pool.graph.x), sides, lambda: needs, checks)
+
+
+def _members(index: EgoIndex, row: int) -> tuple[Tensor, Tensor]:
+    """The members of an ego, and the edges among them."""
+    size = int(index.mask[row].sum())
+    return index.ids[row, :size].long(), unpack(index.adjacency[row]).nonzero().T
