@@ -260,5 +260,5 @@ def test_which_causal_model(tmp_path: Path) -> None:
     assert name("quantile") == "fitted quantile"
     worlds_of(AuditConfig(causal_model="fitted"), data).known_model().save(tmp_path / "mine")
     assert name(str(tmp_path / "mine")) == "fitted shift"
-    with pytest.raises(ParameterError, match="--causal-model: got 'guess'"):
+    with pytest.raises(ParameterError, match="causal model: got 'guess'"):
         name("guess")

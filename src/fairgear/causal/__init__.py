@@ -3,9 +3,9 @@
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel, as_assignment
 from fairgear.causal.diagnostics import Diagnostics, Effect, edge_changes
 from fairgear.causal.fitted import FittedCausalModel
-from fairgear.causal.for_graph import for_graph
 from fairgear.causal.interventions import RATES, at_random, at_rate, flipped, released_world
 from fairgear.causal.noise import node_uniform, pair_uniform
+from fairgear.causal.selection import for_graph, named
 from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.synthetic import (
     SyntheticCausalModel,
@@ -31,6 +31,7 @@ __all__ = [
     "edge_changes",
     "flipped",
     "for_graph",
+    "named",
     "node_uniform",
     "pair_uniform",
     "released_world",

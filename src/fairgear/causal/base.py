@@ -151,7 +151,9 @@ class CausalModel(ABC):
         return None
 
 
-CAUSAL_MODELS: Registry[type[CausalModel]] = Registry("causal model")
+CAUSAL_MODELS: Registry[type[CausalModel]] = Registry(
+    "causal model", group="fairgear.causal_models", base=CausalModel
+)
 
 
 def as_assignment(graph: SensitiveGraph, sens: Tensor | int) -> Tensor:

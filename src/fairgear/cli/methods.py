@@ -7,6 +7,7 @@ from typing import Any
 from cyclopts import App
 
 from fairgear.cli.output import Json, print_json, print_table
+from fairgear.errors import FairgearError
 from fairgear.settings import Config
 
 methods_app = App(
@@ -28,7 +29,13 @@ def list_methods(*, json: Json = False) -> None:
     """
     from fairgear.methods import METHODS
 
-    found = [(name, _summary(method)) for name, method in METHODS.items()]
+    found = []
+    for name in METHODS:
+        try:
+            found.append((name, _summary(METHODS[name])))
+        except FairgearError as error:
+            # Another package's method; the others are listed all the same.
+            found.append((name, f"cannot be used: {error}"))
     if json:
         print_json({"methods": [{"name": name, "summary": summary} for name, summary in found]})
         return

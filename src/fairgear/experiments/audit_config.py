@@ -46,8 +46,8 @@ class AuditConfig(Config):
     """How many of the most affected people are asked about neighbour by neighbour.
     [default: 3 for a command, else 10]"""
     causal_model: str = "own"
-    """own (the graph's), quantile, fitted, or a file that a causal model's save wrote.
-    [default: own]"""
+    """own (the graph's), quantile, fitted, a registered name, MODULE:NAME, or a file that a
+    causal model's save wrote. [default: own]"""
     other_causal_models: bool = True
     """Ask under other causal models too: does the verdict depend on it? [default: yes]"""
     level: Annotated[float, Range(0.5, 0.9999)] = 0.95

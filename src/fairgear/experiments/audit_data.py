@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fairgear.auditing import Worlds
-from fairgear.causal import CausalModel, FittedCausalModel, SimilarityCausalModel
+from fairgear.causal import named
 from fairgear.errors import ParameterError
 from fairgear.experiments.audit_config import PARTS, SPLIT_PARTS, AuditConfig
 from fairgear.experiments.own_data import is_path, read_own
@@ -16,7 +16,7 @@ from fairgear.experiments.own_split import split_own
 from fairgear.experiments.run_config import RunConfig
 from fairgear.experiments.run_data import RunData, load_data
 from fairgear.files import unreadable
-from fairgear.graph import SensitiveGraph, SimilarityMechanism
+from fairgear.graph import SensitiveGraph
 
 
 def load_audit_data(config: AuditConfig, encoding: Path | None = None) -> RunData:
@@ -46,31 +46,11 @@ def worlds_of(config: AuditConfig, data: RunData) -> Worlds:
     """The worlds of an audit."""
     return Worlds(
         data.graph,
-        _causal_model(config.causal_model, data.graph),
+        None if config.causal_model == "own" else named(config.causal_model, data.graph),
         draws=config.draws,
         seed=config.seed,
         **data.evaluation,
     )
-
-
-def _causal_model(name: str, graph: SensitiveGraph) -> CausalModel | None:
-    """By its name, or from a file; None is the graph's own."""
-    if name == "own":
-        return None
-    if name == "fitted":
-        return FittedCausalModel().fit(graph)
-    if name == "quantile":
-        if isinstance(graph.mechanism, SimilarityMechanism):
-            return SimilarityCausalModel("quantile").fit(graph)
-        return FittedCausalModel("quantile").fit(graph)
-    if not Path(name).is_file():
-        raise ParameterError(
-            "--causal-model",
-            repr(name),
-            "own, quantile, fitted, or a file that a causal model's save wrote",
-            "choose one of them, or check the path",
-        )
-    return CausalModel.load(name)
 
 
 def people_of(config: AuditConfig, graph: SensitiveGraph) -> Tensor:

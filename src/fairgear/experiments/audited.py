@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from pathlib import Path
 
 from fairgear.auditing import Adapter, CommandAdapter, adapt
 from fairgear.auditing.exchange.graph_files import check_format
-from fairgear.errors import FairgearError, FileError, ParameterError
+from fairgear.errors import FileError, ParameterError
 from fairgear.experiments.own_data import ENCODING
 from fairgear.methods import load_model
+from fairgear.registry import import_object
 
 _CODE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -41,7 +40,7 @@ def audited_model(
     if folder is not None:
         return adapt(load_model(folder, device=device), name=text, threshold=threshold)
     if _CODE.fullmatch(text):
-        return adapt(_python_object(text), name=text, threshold=threshold)
+        return adapt(import_object(text, "model"), name=text, threshold=threshold)
     if (Path(text) / "manifest.json").is_file():
         raise FileError(
             f"model {text}",
@@ -81,26 +80,3 @@ def encoding_of(*models: str | None) -> Path | None:
             "audit each by itself",
         )
     return found[0] if found else None
-
-
-def _python_object(text: str) -> object:
-    """`module:name`, from the folder that one is in or from anywhere on the path."""
-    module, _, name = text.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found: object = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except FairgearError:
-        raise
-    except (Exception, SystemExit) as error:
-        reason = (str(error).splitlines() or [""])[0]
-        raise ParameterError(
-            f"model {text}",
-            f"{type(error).__name__}: {reason}",
-            "MODULE:NAME of an object that can be imported from here",
-            f"try python -c 'import {module}' in this folder",
-        ) from error
-    return found

@@ -167,7 +167,7 @@ class Method(ABC):
         return self.threshold_
 
 
-METHODS: Registry[type[Method]] = Registry("method")
+METHODS: Registry[type[Method]] = Registry("method", group="fairgear.methods", base=Method)
 
 
 def load_model(path: Path | str, *, device: str = "auto") -> Method:

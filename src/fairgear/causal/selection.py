@@ -1,0 +1,48 @@
+"""Which causal model answers for a graph: the one that fits it best, or one by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairgear.causal.base import CAUSAL_MODELS, CausalModel
+from fairgear.causal.fitted import FittedCausalModel
+from fairgear.causal.similarity import SimilarityCausalModel
+from fairgear.causal.synthetic import SyntheticCausalModel, SyntheticMechanism
+from fairgear.errors import ParameterError
+from fairgear.graph import SensitiveGraph, SimilarityMechanism
+
+OWN, QUANTILE = "own", "quantile"
+
+
+def for_graph(graph: SensitiveGraph) -> CausalModel:
+    """A fitted causal model: by the equations or the rule that made the graph, if it has any."""
+    if isinstance(graph.mechanism, SyntheticMechanism):
+        return SyntheticCausalModel().fit(graph)
+    if isinstance(graph.mechanism, SimilarityMechanism):
+        return SimilarityCausalModel().fit(graph)
+    return FittedCausalModel().fit(graph)
+
+
+def named(name: str, graph: SensitiveGraph) -> CausalModel:
+    """A causal model by name, fitted to `graph`.
+
+    Args:
+        name: "own" (see `for_graph`), "quantile" (features by the quantile map), a name or
+            MODULE:NAME of `CAUSAL_MODELS`, or a file that a causal model's `save` wrote.
+        graph: the factual graph.
+    """
+    if name == OWN:
+        return for_graph(graph)
+    if name == QUANTILE:
+        if isinstance(graph.mechanism, SimilarityMechanism):
+            return SimilarityCausalModel("quantile").fit(graph)
+        return FittedCausalModel("quantile").fit(graph)
+    if Path(name).is_file():
+        return CausalModel.load(name)
+    if name not in CAUSAL_MODELS and ":" not in name:
+        known = ", ".join((OWN, QUANTILE, *CAUSAL_MODELS))
+        allowed = f"{known}, MODULE:NAME, or a file that a causal model's save wrote"
+        raise ParameterError(
+            "causal model", repr(name), allowed, "choose one of them, or check the path"
+        )
+    return CAUSAL_MODELS[name]().fit(graph)
