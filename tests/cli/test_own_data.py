@@ -16,9 +16,8 @@ import torch
 import yaml
 
 from fairgear.cli import main
-from fairgear.experiments.own_split import balanced_labels
+from fairgear.datasets import FileOptions, GraphSource
 from fairgear.experiments.run_config import RunConfig
-from fairgear.experiments.run_data import load_data
 from fairgear.graph import TableColumns, read_graph
 from fairgear.graph.convert.encoding import Encoding
 from fairgear.methods import load_model
@@ -178,7 +177,7 @@ def test_embed_reads_other_people_as_the_training_was_read(
     model, table = trained / "listed" / "model", pd.read_csv(trained / "gaps.csv")
     config = yaml.safe_load((trained / "listed" / "config.yaml").read_text())
     config |= {"dataset": str(trained / "gaps.csv")}
-    graph = load_data(RunConfig.from_dict(config | {"data": config["data"] | {"sha256": ""}})).graph
+    graph = RunConfig.from_dict(config | {"data": config["data"] | {"sha256": ""}}).load()
     before = load_model(model, device="cpu").embed(graph)
     again = embedded(model, table, *LIST)
     assert np.array_equal(again.to_numpy(), before)
@@ -346,11 +345,11 @@ def test_whole_numbers_as_ids_need_no_names(
 
 def test_the_released_split_is_balanced_by_the_smaller_class() -> None:
     settings = {"label": "approved", "sensitive": "sex", "edges": str(FRIENDS)}
-    config = RunConfig.from_dict({"dataset": str(PEOPLE), "split": "released", "data": settings})
-    graph = load_data(config).graph
+    source = {"dataset": str(PEOPLE), "split": "released", "data": settings}
+    graph = GraphSource.from_dict(source).load()
     counts = [int((graph.y == label).sum()) for label in (0, 1)]
     trained = graph.y[graph.train_mask]
-    assert balanced_labels(graph) == len(trained) == 2 * (min(counts) // 2)
+    assert len(trained) == 2 * (min(counts) // 2)
     assert int(trained.sum()) == min(counts) // 2
 
 
@@ -402,16 +401,14 @@ def test_the_page_says_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_option_is_in_the_help_and_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     from dataclasses import fields
 
-    from fairgear.experiments.data_config import DataConfig
-
     main(["run", "--help"])
     shown = capsys.readouterr().out
     page = DOCS.read_text()
-    for item in fields(DataConfig):
+    for item in fields(FileOptions):
         flag = f"--{item.name.replace('_', '-')}"
         assert (flag in shown) == (item.name != "sha256")
         assert (flag in page) == (item.name != "sha256"), flag
     beside = {"edges", "sha256"}
-    assert {f.name for f in fields(DataConfig)} - beside == {
+    assert {f.name for f in fields(FileOptions)} - beside == {
         f.name for f in fields(TableColumns)
     } - {"name"}

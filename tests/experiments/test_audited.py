@@ -23,9 +23,8 @@ from fairgear.experiments.audit_config import (
     settings_of_run,
     strangers_note,
 )
-from fairgear.experiments.audit_data import load_audit_data, people_of, worlds_of
+from fairgear.experiments.audit_data import load_audit_graph, people_of, worlds_of
 from fairgear.experiments.audited import audited_model, saved_model
-from fairgear.experiments.run_data import RunData
 from fairgear.graph import split
 from fairgear.methods import Gear
 from tests.auditing.models import small_graph
@@ -186,7 +185,7 @@ def test_a_runs_settings_say_what_it_kept(tmp_path: Path) -> None:
     assert settings_of_run(str(tmp_path)) == said
     assert settings_of_run(str(tmp_path / "model")) == said
     assert settings_of_run("audited_code:score") == {}
-    graph = load_audit_data(audit_config(settings_of_run(str(tmp_path)))).graph
+    graph = load_audit_graph(audit_config(settings_of_run(str(tmp_path))))
     expected = datasets.load_split("synthetic", split="released", seed=4, graph_seed=2)
     assert graph.fingerprint() == expected.fingerprint()
 
@@ -247,10 +246,9 @@ def test_whom_to_audit(tmp_path: Path) -> None:
 
 def test_which_causal_model(tmp_path: Path) -> None:
     graph = small_graph(60)
-    data = RunData(graph, {"released_share": 0.1})
 
     def name(causal_model: str) -> str:
-        worlds = worlds_of(AuditConfig(causal_model=causal_model, draws=2, seed=3), data)
+        worlds = worlds_of(AuditConfig(causal_model=causal_model, draws=2, seed=3), graph)
         assert (worlds.draws, worlds.seed, worlds.released_share) == (2, 3, 0.1)
         found = worlds.known_model()
         return f"{found.name} {getattr(found, 'features', '')}".strip()
@@ -258,7 +256,7 @@ def test_which_causal_model(tmp_path: Path) -> None:
     assert name("own") == "synthetic"
     assert name("fitted") == "fitted shift"
     assert name("quantile") == "fitted quantile"
-    worlds_of(AuditConfig(causal_model="fitted"), data).known_model().save(tmp_path / "mine")
+    worlds_of(AuditConfig(causal_model="fitted"), graph).known_model().save(tmp_path / "mine")
     assert name(str(tmp_path / "mine")) == "fitted shift"
     with pytest.raises(ParameterError, match="causal model: got 'guess'"):
         name("guess")

@@ -108,7 +108,7 @@ def audit(
     run = settings_of_run(model) or settings_of_run(against or "")
     config = audit_config(merged(on_dataset(run, dataset), _typed(settings, data)))
 
-    name = _slug(f"{Path(config.dataset).stem}-{model}")
+    name = _slug(f"{config.short_name}-{model}")
     with job(several, device):
         from fairgear.auditing import AuditFolder
         from fairgear.experiments.audit_run import execute_audit

@@ -85,13 +85,13 @@ def given(flags: Any) -> dict[str, Any]:
 
 
 def field_docs(config: type[Config]) -> dict[str, str]:
-    """The string under each field in the source of a settings dataclass."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(config)))
-    definition = tree.body[0]
-    assert isinstance(definition, ast.ClassDef)
-    body = definition.body
+    """The string under each field in the source of a settings dataclass and its bases."""
     docs = {}
-    for field, text in pairwise(body):
-        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
-            docs[ast.unparse(field.target)] = " ".join(ast.literal_eval(text.value).split())
+    for base in reversed([c for c in config.__mro__ if dataclasses.is_dataclass(c)]):
+        tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
+        definition = tree.body[0]
+        assert isinstance(definition, ast.ClassDef)
+        for field, text in pairwise(definition.body):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                docs[ast.unparse(field.target)] = " ".join(ast.literal_eval(text.value).split())
     return docs

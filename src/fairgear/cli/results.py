@@ -93,9 +93,8 @@ def embed(
     json
         Print one JSON object instead of a sentence.
     """
+    from fairgear.datasets.source import GraphSource
     from fairgear.errors import ParameterError
-    from fairgear.experiments.data_config import DataConfig
-    from fairgear.experiments.own_data import checked_data, is_path, read_own
 
     if out.suffix not in (".parquet", ".npy"):
         raise ParameterError("--out", str(out), ".parquet or .npy", "change the ending")
@@ -106,19 +105,14 @@ def embed(
             "with a file ending in .parquet",
             "leave it out, or change the ending of --out",
         )
-    own = checked_data(
-        dataset, DataConfig.from_dict(given(data)), graph_seed=graph_seed, labelled=False
-    )
+    named = {"dataset": dataset, "data": given(data), "graph_seed": graph_seed}
+    source = GraphSource.from_dict(named).checked(labelled=False)
     with job(several, device):
-        from fairgear.datasets import load_graph
         from fairgear.experiments.representations import write_matrix, write_table
         from fairgear.methods import load_model
         from fairgear.ranks import ranks
 
-        if is_path(dataset):
-            graph = read_own(dataset, own, model)
-        else:
-            graph = load_graph(dataset, graph_seed=graph_seed)
+        graph = source.load(split=False, model=model)
         fitted = load_model(model, device=device)
         if out.suffix == ".npy":
             rows, width = write_matrix(fitted, graph, out)

@@ -82,11 +82,9 @@ def run(
     from fairgear.experiments.assigned import assigned
     from fairgear.experiments.run_config import (
         RunConfig,
-        checked,
         merged,
         read_yaml,
         with_micro_batches,
-        with_usual_split,
     )
 
     typed = {
@@ -109,12 +107,13 @@ def run(
         # The note is of the file's own data; whoever names data means these.
         values["data"].pop("sha256", None)
     values = merged(values, {key: value for key, value in typed.items() if value is not None})
-    settings = checked(RunConfig.from_dict(values))
+    settings = RunConfig.from_dict(values).checked()
     if "split" not in values:
-        settings = with_usual_split(settings)
+        # It is noted in config.yaml, so that a resumed run has the same split.
+        settings = settings.with_default_split()
     chosen = "micro_batches" in (values.get("gear") or {})
     settings = with_micro_batches(settings, processes(several), chosen=chosen)
-    name = f"{Path(settings.dataset).stem}-{settings.method}-{settings.seed}"
+    name = f"{settings.short_name}-{settings.method}-{settings.seed}"
     with job(several, settings.device):
         _run(settings, out if out is not None else Path("runs") / name, json=json)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
+from fairgear.cli.flags import given
 from fairgear.cli.output import Json, print_json
+from fairgear.cli.own_data import NO_COLUMNS, StoreFlags
 
 store_app = App(
     name="store",
@@ -18,7 +19,6 @@ store_app = App(
     ),
     help_format="plaintext",
 )
-_Columns = Annotated[list[str] | None, Parameter(negative=(), consume_multiple=True)]
 
 
 @store_app.default
@@ -26,15 +26,8 @@ def store(
     *,
     edges: Path,
     features: Path,
-    sensitive: str,
     out: Path,
-    label: str | None = None,
-    id: str | None = None,
-    positive: str | None = None,
-    sensitive_one: str | None = None,
-    drop: _Columns = None,
-    categorical: _Columns = None,
-    missing: str = "refuse",
+    data: StoreFlags = NO_COLUMNS,
     model: Path | None = None,
     memory: int = 256,
     json: Json = False,
@@ -46,26 +39,10 @@ def store(
     edges
         Two columns of ids, whole numbers: .parquet, .npy, .csv, .tsv, .txt or .edges.
     features
-        One row a person: .parquet, or a matrix in .npy, whose columns are called x0, x1, ….
-    sensitive
-        The column of the sensitive attribute, with two values; or a .npy file beside a matrix.
+        One row a person: .parquet, or a matrix in .npy, whose columns are called x0, x1, …;
+        --label and --sensitive are then .npy files of their own.
     out
         The folder to write, new or empty.
-    label
-        The column to predict, with two values; or a .npy file beside a matrix.
-    id
-        The column of the people's ids, whole numbers.
-        [default: a column called id or node_id, else row numbers from 0]
-    positive
-        The label that counts as 1. [default: the larger, the later in the alphabet]
-    sensitive_one
-        The group that counts as 1. [default: the larger, the later in the alphabet]
-    drop
-        Columns to leave out.
-    categorical
-        Columns of numbers that are codes, not quantities.
-    missing
-        Missing values: refuse, or impute (median or most frequent).
     model
         A saved model, such as RUN/model: columns are coded as those were that it was trained on.
     memory
@@ -73,13 +50,16 @@ def store(
     json
         Print what the folder's meta.json says instead of a sentence.
     """
+    from fairgear.datasets.source import FileOptions
     from fairgear.errors import FileError, ParameterError
-    from fairgear.experiments.own_data import encoding_of
-    from fairgear.graph import TableColumns, build_stored
+    from fairgear.graph import build_stored
+    from fairgear.graph.convert.encoding import Encoding
 
     if memory < 1:
         raise ParameterError("--memory", memory, "1 megabyte or more", "use 256")
-    encoding = encoding_of(model)
+    options = FileOptions.from_dict(given(data))
+    options.require("sensitive", of=features)
+    encoding = None if model is None else Encoding.of_model(model)
     if model is not None and encoding is None:
         raise FileError(
             f"model folder {model}",
@@ -87,17 +67,8 @@ def store(
             "a model that was trained on a table or a stored graph",
             "check the path, such as RUN/model",
         )
-    columns = TableColumns(
-        sensitive=sensitive,
-        label=label,
-        id=id,
-        positive=positive,
-        sensitive_one=sensitive_one,
-        drop=tuple(drop or ()),
-        categorical=tuple(categorical or ()),
-        missing=missing,
-    )
-    facts = build_stored(out, edges, features, columns, encoding=encoding, memory=memory * 2**20)
+    columns, size = options.columns(), memory * 2**20
+    facts = build_stored(out, edges, features, columns, encoding=encoding, memory=size)
     if json:
         print_json(facts)
     else:

@@ -1,17 +1,23 @@
-"""The datasets, by name."""
+"""The datasets, by name. A `GraphSource` can be described without importing torch."""
 
-from fairgear.datasets.bail import BAIL
-from fairgear.datasets.base import DATASETS, Dataset, load, load_graph, load_split
-from fairgear.datasets.credit import CREDIT
-from fairgear.datasets.download import RemoteFile, fetch
-from fairgear.datasets.german import GERMAN
-from fairgear.datasets.nba import NBA
-from fairgear.datasets.statistics import GraphStatistics, statistics
-from fairgear.datasets.synthetic import SYNTHETIC
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from fairgear.datasets.source import FileOptions, GraphSource
+
+if TYPE_CHECKING:
+    from fairgear.datasets.base import DATASETS, Dataset, load, load_graph, load_split
+    from fairgear.datasets.counts import GraphStatistics, statistics
+    from fairgear.datasets.download import RemoteFile, fetch
 
 __all__ = [
     "DATASETS",
     "Dataset",
+    "FileOptions",
+    "GraphSource",
     "GraphStatistics",
     "RemoteFile",
     "fetch",
@@ -21,6 +27,27 @@ __all__ = [
     "statistics",
 ]
 
-# The order in which they are listed.
-for _dataset in (SYNTHETIC, BAIL, CREDIT, GERMAN, NBA):
-    DATASETS.add(_dataset.name, _dataset)
+# A module each, in the order in which they are listed.
+_NAMES = ("synthetic", "bail", "credit", "german", "nba")
+_HOMES = {
+    "base": ("DATASETS", "Dataset", "load", "load_graph", "load_split"),
+    "download": ("RemoteFile", "fetch"),
+    "counts": ("GraphStatistics", "statistics"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            _register()
+            return getattr(importlib.import_module(f"fairgear.datasets.{home}"), name)
+    raise AttributeError(f"module 'fairgear.datasets' has no attribute {name!r}")
+
+
+@cache
+def _register() -> None:
+    from fairgear.datasets.base import DATASETS
+
+    for name in _NAMES:
+        module = importlib.import_module(f"fairgear.datasets.{name}")
+        DATASETS.add(name, getattr(module, name.upper()))

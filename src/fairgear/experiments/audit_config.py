@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
+from fairgear.datasets.source import GraphSource
 from fairgear.errors import ParameterError
-from fairgear.experiments.data_config import DataConfig
-from fairgear.experiments.own_data import checked_data, is_path
 from fairgear.experiments.run_config import read_yaml
-from fairgear.settings import SEED, Config, Range
+from fairgear.settings import Range
 
 SPLIT_PARTS = ("test", "val", "train")
 PARTS = (*SPLIT_PARTS, "all")
 # What a run and an audit of its model have in common.
-_SHARED = ("dataset", "data", "split", "seed", "graph_seed")
+_SHARED = tuple(item.name for item in fields(GraphSource))
 
 
 @dataclass(frozen=True)
-class AuditConfig(Config):
+class AuditConfig(GraphSource):
     """Everything that decides the results of `fairgear audit`, the model aside."""
 
-    dataset: str = "synthetic"
-    """A name from `fairgear datasets list`, or your own file."""
-    data: DataConfig = field(default_factory=DataConfig)
-    """What the columns of one's own data mean."""
-    split: str = "sixty-twenty-twenty"
-    """sixty-twenty-twenty, released, or given, the masks of a .pt file.
-    [default: that of the audited run, else sixty-twenty-twenty]"""
     nodes: str = "test"
     """Whom to audit: test, val, train, all, or a file of node ids, one a line.
     [default: test]"""
-    seed: Annotated[int, SEED] = 0
-    """Split, and the draws of the audit. [default: that of the audited run, else 0]"""
-    graph_seed: Annotated[int, SEED] = 0
-    """Which synthetic graph. [default: that of the audited run, else 0]"""
     draws: Annotated[int, Range(1, 1000)] = 3
     """Worlds for each intervention that leaves a choice. [default: 3]"""
     self_people: Annotated[int | None, Range(0, 2**31)] = None
@@ -52,6 +40,11 @@ class AuditConfig(Config):
     """Ask under other causal models too: does the verdict depend on it? [default: yes]"""
     level: Annotated[float, Range(0.5, 0.9999)] = 0.95
     """Of the intervals. [default: 0.95]"""
+
+    @property
+    def needs_split(self) -> bool:
+        """Whether the audited people are a part of the split."""
+        return self.nodes in SPLIT_PARTS
 
 
 def settings_of_run(model: str) -> dict[str, Any]:
@@ -72,7 +65,7 @@ def on_dataset(values: Mapping[str, Any], dataset: str | None) -> dict[str, Any]
     if dataset is None or dataset == values.get("dataset"):
         return dict(values)
     kept = {key: value for key, value in values.items() if key in ("split", "seed")}
-    if is_path(dataset) and "data" in values:
+    if GraphSource(dataset).is_path and "data" in values:
         # Another table with the same columns; its content is its own.
         kept["data"] = {k: v for k, v in values["data"].items() if k not in ("sha256", "edges")}
     return {**kept, "dataset": dataset}
@@ -106,10 +99,7 @@ def audit_config(values: Mapping[str, Any], *, listed: bool = True) -> AuditConf
     `listed` is whether a file of node ids must still be there.
     """
     config = AuditConfig.from_dict(values)
-    labelled = config.nodes in SPLIT_PARTS
-    data = checked_data(
-        config.dataset, config.data, graph_seed=config.graph_seed, labelled=labelled
-    )
+    config = config.checked(labelled=config.needs_split)
     if listed and config.nodes not in PARTS and not Path(config.nodes).is_file():
         raise ParameterError(
             "--nodes",
@@ -117,9 +107,4 @@ def audit_config(values: Mapping[str, Any], *, listed: bool = True) -> AuditConf
             f"{', '.join(PARTS)}, or a file of node ids, one a line",
             "choose one of them, or check the path",
         )
-    config = replace(config, data=data)
-    if "split" in values or not is_path(config.dataset):
-        return config
-    from fairgear.experiments.own_split import usual_split
-
-    return replace(config, split=usual_split(config.dataset, config.split))
+    return config if "split" in values else config.with_default_split()

@@ -10,46 +10,29 @@ from torch import Tensor
 from fairgear.auditing import Worlds
 from fairgear.causal import named
 from fairgear.errors import ParameterError
-from fairgear.experiments.audit_config import PARTS, SPLIT_PARTS, AuditConfig
-from fairgear.experiments.own_data import is_path, read_own
-from fairgear.experiments.own_split import split_own
-from fairgear.experiments.run_config import RunConfig
-from fairgear.experiments.run_data import RunData, load_data
+from fairgear.experiments.audit_config import PARTS, AuditConfig
 from fairgear.files import unreadable
 from fairgear.graph import SensitiveGraph
 
 
-def load_audit_data(config: AuditConfig, encoding: Path | None = None) -> RunData:
-    """The graph; without a split where nobody asks for a part of one.
+def load_audit_graph(config: AuditConfig, model: Path | None = None) -> SensitiveGraph:
+    """The graph of an audit; a file is not split unless a part of the split is audited.
 
     Args:
         config: the settings.
-        encoding: the folder of a model that was trained on one's own data: read as these were.
+        model: the folder of a saved model; a file is encoded as the model's training data.
     """
-    if is_path(config.dataset) and (encoding is not None or config.nodes not in SPLIT_PARTS):
-        graph = read_own(config.dataset, config.data, encoding)
-        if config.nodes not in SPLIT_PARTS:
-            return RunData(graph)
-        return RunData(split_own(graph, config.split, seed=config.seed))
-    return load_data(
-        RunConfig(
-            dataset=config.dataset,
-            data=config.data,
-            split=config.split,
-            seed=config.seed,
-            graph_seed=config.graph_seed,
-        )
-    )
+    return config.load(split=config.needs_split or not config.is_path, model=model)
 
 
-def worlds_of(config: AuditConfig, data: RunData) -> Worlds:
+def worlds_of(config: AuditConfig, graph: SensitiveGraph) -> Worlds:
     """The worlds of an audit."""
     return Worlds(
-        data.graph,
-        None if config.causal_model == "own" else named(config.causal_model, data.graph),
+        graph,
+        None if config.causal_model == "own" else named(config.causal_model, graph),
         draws=config.draws,
         seed=config.seed,
-        **data.evaluation,
+        released_share=config.released_share,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,7 @@ from fairgear.auditing import (
 from fairgear.auditing.exchange import read_manifest
 from fairgear.errors import FileError
 from fairgear.experiments.audit_config import AuditConfig, audit_config
-from fairgear.experiments.audit_data import load_audit_data, people_of, worlds_of
-from fairgear.experiments.own_data import is_path
+from fairgear.experiments.audit_data import load_audit_graph, people_of, worlds_of
 from fairgear.experiments.provenance import Stages, provenance
 from fairgear.progress import log
 
@@ -53,16 +51,16 @@ def execute_audit(
         for adapter in filter(None, (model, against)):
             adapter.notes = (note, *adapter.notes)
     with stages.stage("loading the graph"):
-        data = load_audit_data(config, encoding)
-        worlds = worlds_of(config, data)
-        nodes = people_of(config, data.graph)
+        graph = load_audit_graph(config, encoding)
+        worlds = worlds_of(config, graph)
+        nodes = people_of(config, graph)
     return _audited(config, worlds, nodes, model, folder, stages, against=against)
 
 
 def execute_export(config: AuditConfig, folder: Path, *, graph_format: str) -> int:
     """Write every world of an audit for others to score; returns how many."""
-    data = load_audit_data(config)
-    worlds = worlds_of(config, data)
+    graph = load_audit_graph(config)
+    worlds = worlds_of(config, graph)
     others = [worlds.attribute_only]
     if config.other_causal_models and worlds.causal_model is not None:
         others = worlds.alternatives
@@ -70,10 +68,10 @@ def execute_export(config: AuditConfig, folder: Path, *, graph_format: str) -> i
     manifest = export_worlds(
         worlds,
         folder,
-        nodes=people_of(config, data.graph),
+        nodes=people_of(config, graph),
         self_people=50 if config.self_people is None else config.self_people,
         format=graph_format,
-        about={"audit": _from_anywhere(config).to_dict()},
+        about={"audit": config.resolved().to_dict()},
         extra=extra,
     )
     return len(manifest.worlds)
@@ -96,11 +94,11 @@ def execute_score(
     model = FolderAdapter(exported, name=name, threshold=threshold)
     stages = Stages()
     with stages.stage("loading the graph"):
-        data = load_audit_data(config)
-        worlds = worlds_of(config, data)
+        graph = load_audit_graph(config)
+        worlds = worlds_of(config, graph)
         model.check(worlds)
         # Those whose scores were asked for, whatever has become of a list of ids since.
-        audited = torch.isin(data.graph.node_id, torch.tensor(manifest.audited))
+        audited = torch.isin(graph.node_id, torch.tensor(manifest.audited))
     return _audited(config, worlds, audited, model, folder, stages)
 
 
@@ -132,18 +130,6 @@ def _audited(
         comparison = first.compare(second, level=config.level)
         folder.against.write(second, provenance=_provenance(worlds, stages))
     return folder.write(first, against=comparison, provenance=_provenance(worlds, stages))
-
-
-def _from_anywhere(config: AuditConfig) -> AuditConfig:
-    """The same settings with whole paths: scores may be handed in from another folder."""
-    if not is_path(config.dataset):
-        return config
-    edges = str(Path(config.data.edges).resolve()) if config.data.edges else ""
-    return replace(
-        config,
-        dataset=str(Path(config.dataset).resolve()),
-        data=replace(config.data, edges=edges),
-    )
 
 
 def _provenance(worlds: Worlds, stages: Stages) -> dict[str, Any]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fairgear.auditing import Worlds
-from fairgear.experiments.run_data import RunData
+from fairgear.graph import SensitiveGraph
 
 
 class LastWorlds:
@@ -16,15 +14,15 @@ class LastWorlds:
     """
 
     def __init__(self) -> None:
-        self._key: tuple[str, int, dict[str, Any]] | None = None
+        self._key: tuple[str, int, float | None] | None = None
         self._worlds: Worlds | None = None
 
-    def of(self, data: RunData, seed: int) -> Worlds:
+    def of(self, graph: SensitiveGraph, seed: int, released_share: float | None) -> Worlds:
         """The worlds of this graph at this seed: the ones at hand, if they are its."""
-        key = (data.graph.fingerprint(), seed, data.evaluation)
+        key = (graph.fingerprint(), seed, released_share)
         if self._worlds is None or key != self._key:
             # The old ones go first: two graphs' worlds are never held at once.
             self._worlds = None
-            self._worlds = Worlds(data.graph, seed=seed, **data.evaluation)
+            self._worlds = Worlds(graph, seed=seed, released_share=released_share)
             self._key = key
         return self._worlds

@@ -10,14 +10,13 @@ from fairgear.auditing import Evaluation, Worlds, evaluate_in, generator_error
 from fairgear.auditing.any_model import names_of
 from fairgear.causal import SyntheticMechanism
 from fairgear.experiments.last_worlds import LastWorlds
-from fairgear.experiments.own_data import save_encoding
 from fairgear.experiments.predictions import write_predictions
 from fairgear.experiments.provenance import Stages, provenance
 from fairgear.experiments.run_config import RunConfig
-from fairgear.experiments.run_data import load_data
 from fairgear.experiments.run_folder import RunFolder
 from fairgear.files import json_ready, write_json
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.convert.encoding import ENCODING
 from fairgear.methods import METHODS, Gear, Method
 from fairgear.methods.base import check_trainable
 from fairgear.ranks import ranks
@@ -39,16 +38,16 @@ def execute(
     device = model.torch_device().type
     stages = Stages()
     with stages.stage("loading the graph"):
-        data = load_data(config)
-    graph = data.graph
+        graph = config.load()
     # Before the folder is made: what cannot be trained on must leave nothing behind.
     check_trainable(graph)
     ranks().of_first(lambda: folder.claim(config))
     with stages.stage("training"):
         model = _trained(model, graph, folder)
-        save_encoding(graph, folder.model)
+        if "encoding" in graph:
+            graph.encoding.write(folder.model / ENCODING)
     with stages.stage("evaluation"):
-        asked = (worlds or LastWorlds()).of(data, config.seed)
+        asked = (worlds or LastWorlds()).of(graph, config.seed, config.released_share)
         evaluation = evaluate_in(asked, model, self_people=config.self_people)
         details = _details(model, asked, evaluation)
     measured = evaluation.to_dict()

@@ -9,11 +9,10 @@ from typing import Annotated, Any, Self
 
 import yaml
 
+from fairgear.datasets.source import GraphSource
 from fairgear.errors import FileError, ParameterError
-from fairgear.experiments.data_config import DataConfig
-from fairgear.experiments.own_data import checked_data, is_path
 from fairgear.methods.gear_config import GearConfig
-from fairgear.settings import SEED, Config, OneOf, Range
+from fairgear.settings import OneOf, Range
 
 PRESETS = ("default", "paper")
 # The method whose settings have flags and presets of their own.
@@ -21,23 +20,13 @@ GEAR = "gear"
 
 
 @dataclass(frozen=True)
-class RunConfig(Config):
-    """Everything that decides the results of `fairgear run`."""
+class RunConfig(GraphSource):
+    """Everything that decides the results of `fairgear run`: the graph, the method, the seed."""
 
-    dataset: str = "synthetic"
-    """A name from `fairgear datasets list`, or the path of one's own table or graph."""
-    data: DataConfig = field(default_factory=DataConfig)
-    """What the columns of one's own data mean."""
     method: str = "gear"
     """The method to train."""
     preset: Annotated[str, OneOf(*PRESETS)] = "default"
     """The settings to start from: default, or paper (its text to the letter)."""
-    split: str = "sixty-twenty-twenty"
-    """A named split: sixty-twenty-twenty or released; or given, the masks of a PyG file."""
-    seed: Annotated[int, SEED] = 0
-    """Split and initialisation."""
-    graph_seed: Annotated[int, SEED] = 0
-    """Which synthetic graph."""
     self_people: Annotated[int, Range(0, 10**9)] = 500
     """People, at most, whose own attribute alone is flipped, in a world each: much of the time."""
     device: Annotated[str, OneOf("auto", "cpu", "cuda")] = "auto"
@@ -50,8 +39,6 @@ class RunConfig(Config):
     def to_dict(self) -> dict[str, Any]:
         """As nested plain values: what says nothing about this run is left out."""
         values = super().to_dict()
-        if not self.data.given():
-            del values["data"]
         for key in ("settings",) if self.method == GEAR else ("gear", "preset"):
             del values[key]
         return values
@@ -85,37 +72,23 @@ class RunConfig(Config):
             ).to_dict()
         return super().from_dict(given)
 
-
-def checked(config: RunConfig) -> RunConfig:
-    """The same settings where data and options belong together, with the hash of own data."""
-    if config.method == GEAR and config.settings:
-        raise ParameterError(
-            "--set",
-            f"{next(iter(config.settings))!r} for the method {GEAR!r}",
-            "with any other method",
-            f"use --{GEAR}.NAME VALUE, see fairgear run --help",
-        )
-    if config.method != GEAR and config.gear != GearConfig():
-        raise ParameterError(
-            f"settings of {GEAR}",
-            f"the method {config.method!r}",
-            f"with the method {GEAR!r}",
-            f"use --set NAME=VALUE, see fairgear methods show {config.method}",
-        )
-    data = checked_data(config.dataset, config.data, graph_seed=config.graph_seed)
-    return replace(config, data=data)
-
-
-def with_usual_split(config: RunConfig) -> RunConfig:
-    """The same settings with the split that a file of one's own brings along, if it does.
-
-    It is settled here and noted in `config.yaml`, so that a resumed run has the same.
-    """
-    if not is_path(config.dataset):
-        return config
-    from fairgear.experiments.own_split import usual_split
-
-    return replace(config, split=usual_split(config.dataset, config.split))
+    def checked(self, *, labelled: bool = True) -> Self:
+        """The same settings with the hash of the files; options that do not fit are refused."""
+        if self.method == GEAR and self.settings:
+            raise ParameterError(
+                "--set",
+                f"{next(iter(self.settings))!r} for the method {GEAR!r}",
+                "with any other method",
+                f"use --{GEAR}.NAME VALUE, see fairgear run --help",
+            )
+        if self.method != GEAR and self.gear != GearConfig():
+            raise ParameterError(
+                f"settings of {GEAR}",
+                f"the method {self.method!r}",
+                f"with the method {GEAR!r}",
+                f"use --set NAME=VALUE, see fairgear methods show {self.method}",
+            )
+        return super().checked(labelled=labelled)
 
 
 def with_micro_batches(config: RunConfig, processes: int, *, chosen: bool) -> RunConfig:

@@ -13,8 +13,13 @@ from numpy.typing import NDArray
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
+from fairgear.progress import log
 from fairgear.registry import Registry
 from fairgear.seeds import check_seed
+
+# The name of the split that keeps the masks of a file.
+GIVEN = "given"
+_PARTS = ("training", "validation", "test")
 
 Indices = NDArray[np.int64]
 Parts = tuple[Indices, Indices, Indices]
@@ -90,6 +95,78 @@ def _released(
         val.append(order[half:three_quarters])
         test.append(order[three_quarters:])
     return np.concatenate(train), np.concatenate(val), np.concatenate(test)
+
+
+def split_file(graph: SensitiveGraph, name: str, *, seed: int) -> SensitiveGraph:
+    """A user's graph with a split, checked: both classes must be there to learn from.
+
+    Args:
+        graph: as it was read; it may have masks of its own.
+        name: one of `SPLITS`, or `given` to keep those masks. `released` takes half of the
+            smaller class for training, and as many people of the other.
+        seed: the draw.
+    """
+    if name == GIVEN:
+        graph = _given(graph)
+    else:
+        if any(bool(graph[key].any()) for key in MASKS):
+            log(f"{graph.name}: the masks of the file are not used; the split is {name}")
+        labels = _balanced_labels(graph) if name == "released" else None
+        graph = split(graph, name, seed=seed, train_labels=labels)
+    _check_classes(graph, name)
+    return graph
+
+
+def _given(graph: SensitiveGraph) -> SensitiveGraph:
+    """The graph with its own masks, restricted to labelled people."""
+    masks = {key: graph[key] & (graph.y >= 0) for key in MASKS}
+    counts = {key: int(mask.sum()) for key, mask in masks.items()}
+    if not all(counts.values()):
+        empty = next(key for key, count in counts.items() if not count)
+        raise GraphError(
+            "--split given",
+            f"a file with no labelled people in {empty}",
+            "a PyG file with train_mask, val_mask and test_mask",
+            "draw a split with --split sixty-twenty-twenty",
+        )
+    unlabelled = sum(int(graph[key].sum()) for key in MASKS) - sum(counts.values())
+    aside = f"; {unlabelled:,} people in them have no label and are ignored" if unlabelled else ""
+    shown = ", ".join(
+        f"{count:,} for {part}" for part, count in zip(_PARTS, counts.values(), strict=True)
+    )
+    log(f"{graph.name}: the split is that of the file's masks: {shown}{aside}")
+    return graph.replace(**masks)
+
+
+def _balanced_labels(graph: SensitiveGraph) -> int:
+    counts = {name: int((graph.y == code).sum()) for code, name in _class_names(graph).items()}
+    if min(counts.values()) < 2:
+        raise ParameterError(
+            "--split released",
+            " and ".join(f"{count} people with {name!r}" for name, count in counts.items()),
+            "at least 2 people with each label",
+            "label more people, or use --split sixty-twenty-twenty",
+        )
+    return 2 * (min(counts.values()) // 2)
+
+
+def _check_classes(graph: SensitiveGraph, name: str) -> None:
+    """Refuse training or validation people of one class only."""
+    for key, part in zip(MASKS[:2], _PARTS[:2], strict=True):
+        chosen = graph.y[graph[key]]
+        for code, label in _class_names(graph).items():
+            if not (chosen == code).any():
+                remedy = "correct the masks" if name == GIVEN else "draw with another --seed"
+                raise GraphError(
+                    f"{part} people",
+                    f"{len(chosen)}, none of the class {label!r}",
+                    "people of each class",
+                    f"add people with a label to the table, or {remedy}",
+                )
+
+
+def _class_names(graph: SensitiveGraph) -> dict[int, str]:
+    return dict(enumerate(graph.get("label_names") or ("0", "1")))
 
 
 SPLITS.add("sixty-twenty-twenty", _sixty_twenty_twenty)

@@ -23,6 +23,8 @@ from fairgear.graph.convert.spelling import spelled
 from fairgear.graph.convert.two_values import TwoValues, known_values
 from fairgear.graph.scaling import ColumnScale
 
+# Beside a model that was trained on a user's file, and in the folder of a stored graph.
+ENCODING = "encoding.json"
 _FORMAT = 1
 _TRUTH = {"False", "True"}
 
@@ -151,6 +153,12 @@ class Encoding:
                 "run fairgear run again into a new folder",
             ) from error
         return found
+
+    @classmethod
+    def of_model(cls, folder: Path) -> Self | None:
+        """How the training data of a saved model were encoded; None where they were no table."""
+        path = folder / ENCODING
+        return cls.read(path) if path.exists() else None
 
 
 def _tupled(held: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.convert.columns import TableColumns
 from fairgear.graph.convert.encoded_table import encode
-from fairgear.graph.convert.encoding import Encoding
+from fairgear.graph.convert.encoding import ENCODING, Encoding
 from fairgear.graph.convert.table_features import table_features
 from fairgear.graph.convert.two_values import TwoValues
 from fairgear.graph.sensitive_graph import MASKS
@@ -28,7 +28,6 @@ from fairgear.graph.stored.survey import Survey, survey
 from fairgear.npy_stream import NpyWriter
 from fairgear.progress import bar, log
 
-ENCODING = "encoding.json"
 # Bytes of buffers; what is kept of every person and of one column comes on top.
 MEMORY = 256 * 2**20
 LEAST = 2**16

@@ -12,10 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from fairgear.errors import FileError
-from fairgear.graph.convert.encoding import Encoding
+from fairgear.graph.convert.encoding import ENCODING, Encoding
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.graph.stored.arrays import StoredArrays
-from fairgear.graph.stored.build import ENCODING
 from fairgear.npy_stream import raw_bytes
 from fairgear.stored_folder import damaged, read_facts
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgear.files import write_json
+from fairgear.graph.convert.encoding import ENCODING
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
-from fairgear.graph.stored.build import ENCODING
 from fairgear.graph.stored.facts import Described, write_facts
 from fairgear.graph.stored.folder import new_folder
 from fairgear.graph.stored.neighbours import write_neighbours

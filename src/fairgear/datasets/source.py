@@ -1,0 +1,284 @@
+"""GraphSource: the name of a dataset, or a file with its columns, as a graph. Imports no torch."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from fairgear.errors import FileError, ParameterError
+from fairgear.files import unreadable
+from fairgear.settings import SEED, Config, OneOf, Range
+
+if TYPE_CHECKING:
+    from fairgear.graph import SensitiveGraph, TableColumns
+    from fairgear.graph.convert.encoding import Encoding
+
+_OPTIONAL_COLUMNS = ("label", "id", "positive", "sensitive_one", "similarity", "neighbors")
+
+
+@dataclass(frozen=True)
+class FileOptions(Config):
+    """What the columns of a user's file mean; nothing is set for a dataset of fairgear."""
+
+    label: str = ""
+    """The column to predict, with two values; empty cells are people to predict for."""
+    sensitive: str = ""
+    """The column of the sensitive attribute, with two values."""
+    id: str = ""
+    """The column of ids. [default: a column called id or node_id, else row numbers]"""
+    edges: str = ""
+    """A file of edges: two columns of ids."""
+    similarity: Annotated[float, Range(0, 1)] = 0.0
+    """Join similar rows instead: an edge exceeds this share of a row's highest similarity."""
+    neighbors: Annotated[int, Range(0, 2**31)] = 0
+    """With --similarity, compare each row with this many nearest rows. [default: all rows]"""
+    standardize: bool = False
+    """With --similarity, give all columns the same weight before rows are compared."""
+    positive: str = ""
+    """The label that counts as 1. [default: the larger, the later in the alphabet]"""
+    sensitive_one: str = ""
+    """The group that counts as 1. [default: the larger, the later in the alphabet]"""
+    drop: list[str] = field(default_factory=list)
+    """Columns to leave out."""
+    categorical: list[str] = field(default_factory=list)
+    """Columns of numbers that are codes, not quantities."""
+    missing: Annotated[str, OneOf("refuse", "impute", "drop")] = "refuse"
+    """Missing values: refuse, impute (median or most frequent) or drop (the rows).
+    [default: refuse]"""
+    sha256: str = ""
+    """The hash of the files' content; a run notes it and refuses to resume with other content."""
+
+    def __post_init__(self) -> None:
+        for option in ("drop", "categorical"):
+            value = getattr(self, option)
+            if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+                raise ParameterError(
+                    f"setting {option}", repr(value), "a list of column names", f"change {option}"
+                )
+        super().__post_init__()
+
+    def given(self) -> list[str]:
+        """The names of the options that differ from their defaults."""
+        default = FileOptions()
+        names = [item.name for item in fields(self)]
+        return [name for name in names if getattr(self, name) != getattr(default, name)]
+
+    def require(self, option: str, *, of: Path | str) -> None:
+        """Refuse options without the column `option` of the file `of`."""
+        if not getattr(self, option):
+            raise ParameterError(
+                f"--{option}",
+                f"none for {of}",
+                "a column of the file",
+                f"name the column: --{option} COLUMN",
+            )
+
+    def columns(self) -> TableColumns:
+        """The same options for the readers of tables, which take None for "not given"."""
+        from fairgear.graph import TableColumns
+
+        # Options that are off are "", 0 or an empty list in a settings file.
+        given: dict[str, Any] = {name: getattr(self, name) or None for name in _OPTIONAL_COLUMNS}
+        return TableColumns(
+            self.sensitive,
+            drop=tuple(self.drop),
+            categorical=tuple(self.categorical),
+            missing=self.missing,
+            standardize=self.standardize,
+            **given,
+        )
+
+
+@dataclass(frozen=True)
+class GraphSource(Config):
+    """Where a graph comes from, and how its people are split.
+
+    `checked` and `with_default_split` complete the settings before any work is done; `load`
+    makes the graph.
+    """
+
+    dataset: str = "synthetic"
+    """A name from `fairgear datasets list`, or your own file."""
+    data: FileOptions = field(default_factory=FileOptions)
+    """What the columns of your own file mean."""
+    split: str = "sixty-twenty-twenty"
+    """sixty-twenty-twenty, released, or given, the masks of a .pt file.
+    [default: that of the audited run, else sixty-twenty-twenty]"""
+    seed: Annotated[int, SEED] = 0
+    """The split and all other random choices. [default: that of the audited run, else 0]"""
+    graph_seed: Annotated[int, SEED] = 0
+    """Which synthetic graph. [default: that of the audited run, else 0]"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As nested plain values; `data` is left out where it says nothing."""
+        values = super().to_dict()
+        if not self.data.given():
+            del values["data"]
+        return values
+
+    @property
+    def is_path(self) -> bool:
+        """Whether `dataset` is a file or a stored graph, not a name.
+
+        It is one if it has an ending or a separator, or if it exists. A dataset's name has
+        priority over a file of the same name without an ending.
+        """
+        path = Path(self.dataset)
+        if path.suffix or len(path.parts) > 1:
+            return True
+        if not (path.is_file() or _is_stored(path)):
+            return False
+        from fairgear.datasets import DATASETS
+
+        return self.dataset not in DATASETS
+
+    @property
+    def short_name(self) -> str:
+        """For the names of folders: a file's name without its ending."""
+        return Path(self.dataset).stem
+
+    @property
+    def released_share(self) -> float | None:
+        """See `Dataset.released_share`; None for a file."""
+        from fairgear.datasets import DATASETS
+
+        return None if self.is_path else DATASETS[self.dataset].released_share
+
+    def checked(self, *, labelled: bool = True) -> Self:
+        """The same source with the hash of its files; options that do not fit it are refused.
+
+        Args:
+            labelled: whether a label is needed.
+        """
+        options = [name for name in self.data.given() if name != "sha256"]
+        if not self.is_path:
+            if self.data.given():
+                raise _misplaced(
+                    self.data.given()[0],
+                    f"the dataset {self.dataset!r}, which has columns of its own",
+                    "with a file, such as people.csv",
+                    "leave it out, or name your file",
+                )
+            return self
+        stored = _is_stored(Path(self.dataset))
+        if stored and options:
+            raise _misplaced(
+                options[0],
+                f"the stored graph {self.dataset}, which was built with settings of its own",
+                "with a file, such as people.csv, and with fairgear store",
+                "leave it out, or build the graph again",
+            )
+        if not stored:
+            self.data.require("sensitive", of=self.dataset)
+            if labelled:
+                self.data.require("label", of=self.dataset)
+        if self.graph_seed:
+            raise _misplaced(
+                "graph_seed",
+                f"{self.graph_seed} for {self.dataset}",
+                "with a dataset that is sampled, such as synthetic",
+                "leave it out",
+            )
+        found = self._content_hash()
+        if self.data.sha256 not in ("", found):
+            raise FileError(
+                f"data of {self.dataset}",
+                "other content than when these settings were written",
+                f"files with the SHA-256 {self.data.sha256}",
+                "put the old files back, or remove sha256 from the settings",
+            )
+        return replace(self, data=replace(self.data, sha256=found))
+
+    def with_default_split(self) -> Self:
+        """The same source; where its file has all three masks, they are the split."""
+        from fairgear.graph.splits import GIVEN
+
+        return replace(self, split=GIVEN) if self.is_path and self._has_masks() else self
+
+    def resolved(self) -> Self:
+        """The same source with absolute paths."""
+        if not self.is_path:
+            return self
+        edges = str(Path(self.data.edges).resolve()) if self.data.edges else ""
+        path = str(Path(self.dataset).resolve())
+        return replace(self, dataset=path, data=replace(self.data, edges=edges))
+
+    def load(self, *, split: bool = True, model: Path | None = None) -> SensitiveGraph:
+        """The graph.
+
+        Args:
+            split: whether to give it the masks of the split.
+            model: the folder of a saved model; a file is encoded as the model's training data.
+        """
+        from fairgear.datasets import DATASETS
+        from fairgear.graph import SPLITS, splits
+
+        # Refuse a wrong name before reading a large file.
+        if split and not (self.is_path and self.split == splits.GIVEN):
+            _ = SPLITS[self.split]
+        if self.is_path:
+            graph = self._read(model)
+            return splits.split_file(graph, self.split, seed=self.seed) if split else graph
+        dataset = DATASETS[self.dataset]
+        graph = dataset.load(seed=self.graph_seed) if dataset.sampled else dataset.load()
+        if not split:
+            return graph
+        labels = dataset.released_labels if self.split == "released" else None
+        return splits.split(graph, self.split, seed=self.seed, train_labels=labels)
+
+    def _read(self, model: Path | None) -> SensitiveGraph:
+        from fairgear.graph import open_stored, read_graph
+        from fairgear.graph.convert.encoding import Encoding
+
+        encoding = None if model is None else Encoding.of_model(model)
+        if not _is_stored(Path(self.dataset)):
+            columns, edges = self.data.columns(), self.data.edges or None
+            return read_graph(self.dataset, columns, edges, encoding=encoding)
+        graph = open_stored(self.dataset)
+        own: Encoding | None = graph.get("encoding")
+        if encoding is not None and (own is None or asdict(own) != asdict(encoding)):
+            raise FileError(
+                f"stored graph {self.dataset}",
+                "features that are not coded and scaled as those of the training data",
+                "features coded as the model's",
+                "build it again with fairgear store --model and the folder of the model",
+            )
+        return graph
+
+    def _content_hash(self) -> str:
+        if _is_stored(Path(self.dataset)):
+            from fairgear.stored_folder import read_facts
+
+            return str(read_facts(Path(self.dataset))["fingerprint"])
+        digest = hashlib.sha256()
+        for path in filter(None, (self.dataset, self.data.edges)):
+            try:
+                with Path(path).open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+            except OSError as error:
+                raise unreadable(path, error) from error
+        return digest.hexdigest()
+
+    def _has_masks(self) -> bool:
+        path = Path(self.dataset)
+        if _is_stored(path):
+            from fairgear.stored_folder import read_facts
+
+            return bool(read_facts(path)["masks"])
+        if path.suffix.lower() != ".pt":
+            return False
+        from fairgear.graph.reading.pyg_file import has_masks
+
+        return has_masks(path)
+
+
+def _is_stored(path: Path) -> bool:
+    from fairgear.stored_folder import is_stored
+
+    return is_stored(path)
+
+
+def _misplaced(option: str, got: str, allowed: str, next_step: str) -> ParameterError:
+    return ParameterError(f"--{option.replace('_', '-')}", got, allowed, next_step)
