@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 import fairgear as fg
-from benchmarks.pages import RESULTS
+from benchmarks import RESULTS
 from fairgear.causal import (
     CausalModel,
     FittedCausalModel,

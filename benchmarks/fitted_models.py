@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 import fairgear as fg
-from benchmarks.pages import RESULTS
+from benchmarks import RESULTS
 from fairgear.causal import FittedCausalModel, at_rate, edge_changes
 from fairgear.experiments.provenance import source_commit
 from fairgear.graph import SensitiveGraph

@@ -19,7 +19,8 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.pages import HIDDEN, RESULTS, means
+from benchmarks import RESULTS
+from benchmarks.pages import HIDDEN, means
 from fairgear.experiments.provenance import source_commit
 
 ROWS = RESULTS / "what_is_hidden.csv"

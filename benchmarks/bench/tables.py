@@ -70,6 +70,21 @@ def blocks(rows: Sequence[Row]) -> dict[str, str]:
     return found
 
 
+def ratios(rows: Sequence[Row], kind: str = "scale-free") -> str:
+    """Time of every side on one kind of graph, sizes side by side, with the ratio to fairgear's."""
+    own = [row for row in rows if row["kind"] == kind and row["case"] != "pipeline"]
+    sizes = sorted({int(row["n"]) for row in own})
+    found: dict[tuple[str, str], dict[int, str]] = {}
+    for row in own:
+        seconds, ratio = number(row, "seconds"), number(row, "ratio")
+        if seconds is not None:
+            times = "" if ratio is None else f" ({ratio:.3g} ×)"
+            cells = found.setdefault((f"{row['case']}, per {row['unit']}", str(row["side"])), {})
+            cells[int(row["n"])] = duration(seconds) + times
+    heads = ("what", "how", *(f"{n:,} people" for n in sizes))
+    return markdown(heads, ((*key, *(at.get(n, "") for n in sizes)) for key, at in found.items()))
+
+
 def made(rows: Sequence[Row]) -> str:
     """At which commits, when, and with how many threads the rows were measured."""
 

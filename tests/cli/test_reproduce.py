@@ -192,7 +192,7 @@ def test_verdicts_are_those_of_the_rows(
     written = pd.read_csv(tmp_path / "verdicts.csv")
     assert written["because"].tolist() == [one["because"] for one in found["verdicts"]]
     text = (tmp_path / "verdicts.md").read_text()
-    assert "| the lowest of all methods in δCF and R² | GEAR | 3 | 0 | 0 |" in text
+    assert "| the lowest of all graph methods in δCF and R² | GEAR | 3 | 0 | 0 |" in text
     lines = [line for line in text.splitlines() if "| bail |" in line]
     assert [
         f"| {one['verdict']} | {one['because']} |" in line
@@ -217,7 +217,7 @@ def test_rows_of_some_lines_alone_make_what_they_can(
         "better than all fair methods in prediction",
         "performs well in ΔEO and ΔDP, that is no worse than the best fair method",
         "lower than all fair methods in δCF and R²",
-        "the lowest of all methods in δCF and R²",
+        "the lowest of all graph methods in δCF and R²",
     }
     assert "NIFTY" not in (tmp_path / "table2.csv").read_text()
     assert (tmp_path / "figure5.svg").exists()
