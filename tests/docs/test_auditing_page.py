@@ -106,19 +106,17 @@ def test_the_conditions_can_be_read() -> None:
 
 
 def test_the_lines_of_the_readme_run(
-    blocks: list[Block],
-    names: dict[str, Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (lines,) = re.findall(
-        r"## Audit any model\n\n```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL
+    (lines,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    quick = lines.replace("seed=0", "n=120").replace(
+        "Gear()", "Gear(steps=2, generator={'steps': 2})"
     )
+    assert quick.count("120") == quick.count("steps=2") == 1
     monkeypatch.chdir(tmp_path)
-    exec(lines, {"fg": names["fg"], "graph": names["graph"], "model": names["logistic"]})
-    assert "does not look at the graph" in capsys.readouterr().out
-    assert "LogisticRegression" in (tmp_path / "audit.html").read_text(encoding="utf-8")
+    exec(quick, {})
+    assert re.match(r"0\.\d+ 0\.\d+ Interval\(", capsys.readouterr().out)
+    assert "Gear" in (tmp_path / "audit.html").read_text(encoding="utf-8")
 
 
 class Counting:
