@@ -22,7 +22,7 @@ from fairgear.causal import (
 from fairgear.errors import GraphError, NotFittedError, ParameterError, UnknownNameError
 from fairgear.graph import SensitiveGraph
 from fairgear.testing import check_causal_model
-from tests.causal.edge_graphs import social_graph
+from tests.causal.edges.graphs import social_graph
 from tests.graphs import random_graph
 
 # Sharp enough for an open gate, with edges that move between worlds.

@@ -9,8 +9,8 @@ from scipy import stats
 
 import fairgear as fg
 from fairgear.causal import at_random, at_rate, flipped, released_world
-from fairgear.causal.noise import node_uniform
 from fairgear.errors import ParameterError
+from fairgear.hashing import node_uniform
 from tests.graphs import random_graph
 
 

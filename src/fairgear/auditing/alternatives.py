@@ -8,9 +8,16 @@ from dataclasses import dataclass
 import torch
 
 from fairgear.auditing.world import World
-from fairgear.causal import CausalModel, FittedCausalModel, SimilarityCausalModel
-from fairgear.causal.features import FEATURE_MODELS
-from fairgear.causal.parts import attribute_only, features_only, structure_only, structure_with
+from fairgear.causal import (
+    FEATURE_MODELS,
+    CausalModel,
+    FittedCausalModel,
+    SimilarityCausalModel,
+    attribute_only,
+    features_only,
+    structure_only,
+    structure_with,
+)
 from fairgear.errors import FairgearError
 from fairgear.graph import SensitiveGraph
 from fairgear.progress import bar, quiet

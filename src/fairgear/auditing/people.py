@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from fairgear.causal.noise import node_uniform
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, rows_of
+from fairgear.hashing import node_uniform
 
 
 def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:

@@ -1,19 +1,19 @@
-"""What a causal model must answer: what would this graph be, had sens been another?"""
+"""The interface of causal models: what would this graph be, had sens been another?"""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import torch
 from torch import Tensor
 
 from fairgear.causal.diagnostics import Diagnostics, diagnose
-from fairgear.errors import FileError, GraphError, NotFittedError
+from fairgear.errors import FileError, NotFittedError
 from fairgear.graph import SensitiveGraph
 from fairgear.registry import Registry
 from fairgear.tensor_files import damaged, read_tensors, write_tensors
@@ -23,9 +23,9 @@ class CausalModel(ABC):
     """A model of how the sensitive attribute shapes features, edges and labels.
 
     Two laws bind every model. Identity: `counterfactual(graph, graph.sens)` is the graph itself,
-    exactly. Shared noise: one noise draw a node and a pair, a function of the seed and the node
-    ids, serves every world, so that two worlds differ only by what the attribute changed.
-    `docs/causal-models.md` says how to write one's own.
+    exactly. Shared noise: every world uses the same noise, one draw per person and per pair, a
+    function of the seed and the node ids, so two worlds differ only by what the attribute
+    changes. `docs/causal-models.md` says how to write your own.
     """
 
     name: ClassVar[str]
@@ -34,6 +34,11 @@ class CausalModel(ABC):
 
     _fitted: SensitiveGraph | None = None
     _restored: bool = False
+
+    def __repr__(self) -> str:
+        arguments = inspect.signature(type(self)).parameters
+        shown = [f"{key}={getattr(self, key)!r}" for key in arguments if hasattr(self, key)]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def fit(self, graph: SensitiveGraph) -> Self:
         """Learn from the factual graph, without its labels and masks."""
@@ -54,7 +59,7 @@ class CausalModel(ABC):
         Args:
             graph: the factual graph.
             sens: the new values (n,), or one value for everyone.
-            seed: the noise of models that have any.
+            seed: of the noise, for models that have any.
         """
 
     def diagnostics(
@@ -69,19 +74,14 @@ class CausalModel(ABC):
         Args:
             graph: the factual graph; that of `fit` if not given.
             seed: of the half, and of the model's noise.
-            worlds: its answers at the rates 0, 0.5 and 1, where they have been made already.
+            worlds: its worlds at the rates 0, 0.5 and 1, if they exist already.
         """
         graph = self._fitted if graph is None else graph
         if graph is None:
-            raise NotFittedError(
-                f"diagnostics of a causal model {self.name!r}",
-                "no graph",
-                "a graph, for models that were loaded from a file",
-                "pass the graph",
-            )
-        return diagnose(
-            self, graph, quality=self._quality(), notes=self.notes, seed=seed, worlds=worlds
-        )
+            allowed = "a graph, for models that were loaded from a file"
+            what = f"diagnostics of a causal model {self.name!r}"
+            raise NotFittedError(what, "no graph", allowed, "pass the graph")
+        return diagnose(self, graph, quality=self._quality(), seed=seed, worlds=worlds)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -89,22 +89,17 @@ class CausalModel(ABC):
         return self._notes()
 
     def _quality(self) -> dict[str, Any]:
-        """How well the model describes the graph, where that was measured; JSON-ready."""
+        """How well the model describes the graph, if that was measured; JSON-ready."""
         return {}
 
     def _notes(self) -> tuple[str, ...]:
-        """What `notes` says; nothing, unless overridden."""
+        """What `notes` returns; nothing, unless overridden."""
         return ()
 
     def save(self, path: Path | str) -> None:
         """Write what was learned to one safetensors file."""
         if self._fitted is None and not self._restored:
-            raise NotFittedError(
-                f"a causal model {self.name!r} that was never fitted",
-                "a call of save",
-                "calls after fit",
-                "call fit(graph) first",
-            )
+            raise self._not_fitted()
         tensors, facts = self._state()
         write_tensors(Path(path), tensors, {"causal_model": self.name, "state": facts})
 
@@ -119,24 +114,18 @@ class CausalModel(ABC):
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """A fitted model from the file that `save` wrote; called on `CausalModel`, of any kind."""
+        """A fitted model from the file that `save` wrote; `CausalModel.load` loads any kind."""
         tensors, facts = read_tensors(Path(path))
-        if not isinstance(facts.get("causal_model"), str) or not isinstance(
-            facts.get("state"), dict
-        ):
+        name, state = facts.get("causal_model"), facts.get("state")
+        if not isinstance(name, str) or not isinstance(state, dict):
             raise damaged(Path(path))
-        name = facts["causal_model"]
         kind = cls if getattr(cls, "name", None) == name else CAUSAL_MODELS[name]
         if not issubclass(kind, cls):
-            raise FileError(
-                f"causal model {path}",
-                f"a model of the kind {kind.name!r}",
-                repr(cls.name),
-                "load it with fairgear.causal.CausalModel.load",
-            )
+            got, step = f"a model of the kind {kind.name!r}", "load it with CausalModel.load"
+            raise FileError(f"causal model {path}", got, repr(cls.name), step)
         model = kind()
         try:
-            model._restore(tensors, facts["state"])
+            model._restore(tensors, state)
         except (KeyError, TypeError, ValueError) as error:
             raise damaged(Path(path)) from error
         model._restored = True
@@ -147,34 +136,18 @@ class CausalModel(ABC):
         return {}, {}
 
     def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        """Put back what `_state` gave."""
+        """Restore what `_state` gave."""
         return None
+
+    def _not_fitted(self) -> NotFittedError:
+        return NotFittedError(
+            f"a causal model {self.name!r} that was never fitted",
+            "a call that needs a fitted model",
+            "calls after fit",
+            "call fit(graph) first, or use fairgear.causal.for_graph",
+        )
 
 
 CAUSAL_MODELS: Registry[type[CausalModel]] = Registry(
     "causal model", group="fairgear.causal_models", base=CausalModel
 )
-
-
-def as_assignment(graph: SensitiveGraph, sens: Tensor | int) -> Tensor:
-    """`sens` as a checked int64 vector (n,) of 0 and 1."""
-    n = graph.sens.shape[0]
-    if isinstance(sens, int):
-        sens = torch.full((n,), sens, device=graph.sens.device)
-    if not isinstance(sens, Tensor):
-        raise GraphError(
-            "counterfactual sens",
-            f"a {type(sens).__name__}",
-            "a tensor with one value a node, or one value for everyone",
-            "convert it with torch.as_tensor",
-        )
-    other = sens[~((sens == 0) | (sens == 1))]
-    if tuple(sens.shape) != (n,) or len(other):
-        value = f", {float(other.flatten()[0]):g} among the values" if len(other) else ""
-        raise GraphError(
-            "counterfactual sens",
-            f"shape {tuple(sens.shape)}{value}",
-            f"{n} values, each 0 or 1, or one value for everyone",
-            "pass one value a node",
-        )
-    return sens.to(graph.sens)

@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from fairgear.causal.interventions import at_rate
 from fairgear.files import json_ready
 from fairgear.graph import SensitiveGraph, degrees
 
@@ -20,17 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of one world's graph."""
+    """The shape of one graph."""
 
     edges: int
     degree_mean: float
     degree_quantiles: tuple[float, ...]
-    """The lowest degree, its quartiles, 95 % and the highest."""
+    """The minimum, the quartiles, the 95 % quantile and the maximum."""
     isolated: int
     label_homophily: float
-    """Share of edges between people of known labels that join the same label; NaN where none."""
+    """The share of edges, among people of known labels, that join equal labels; NaN if none."""
     sens_homophily: float
-    """Share of edges that join people of the same group; NaN without edges."""
+    """The share of edges that join people of the same group; NaN without edges."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Effect:
         feature_change: mean absolute change of those features among the people set, in standard
             deviations of each column.
         edges_added, edges_removed: against the factual graph.
-        labels_changed: known labels that change.
+        labels_changed: number of known labels that change.
         before, after: the two graphs.
     """
 
@@ -77,7 +78,7 @@ class Diagnostics:
         model: its name.
         exact: whether its equations are those that made the graph.
         effects: one for each whole-graph intervention.
-        quality: how well a fitted model describes the graph; empty where nothing is fitted.
+        quality: how well a fitted model describes the graph; empty if nothing is fitted.
         notes: sentences that every result of the model must be read with.
     """
 
@@ -87,13 +88,20 @@ class Diagnostics:
     quality: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        effects = "; ".join(
+            f"{one.intervention}: +{one.edges_added:,} −{one.edges_removed:,} edges"
+            for one in self.effects
+        )
+        return f"<Diagnostics of {self.model!r}: {effects}>"
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; None where undefined."""
         ready: dict[str, Any] = json_ready(asdict(self))
         return ready
 
     def to_frame(self) -> pd.DataFrame:
-        """One row an intervention."""
+        """One row per intervention."""
         rows = []
         for effect in self.effects:
             row = {k: v for k, v in asdict(effect).items() if k not in ("before", "after")}
@@ -109,25 +117,18 @@ def diagnose(
     graph: SensitiveGraph,
     *,
     quality: Mapping[str, Any],
-    notes: tuple[str, ...],
     seed: int = 0,
     worlds: Mapping[float, SensitiveGraph] | None = None,
 ) -> Diagnostics:
-    """Ask `model` for the world of zeros, of ones, and one in which half of the people are 1.
-
-    `worlds` holds these by their rates, where they are there already.
-    """
-    from fairgear.causal.interventions import at_rate
-
-    before = shape(graph)
-    effects = []
+    """The worlds of zeros, of ones, and of half of each; taken from `worlds` by rate, if given."""
+    before, effects = _shape(graph), []
     for name, rate in (("all 0", 0.0), ("all 1", 1.0), ("half", 0.5)):
         if worlds is not None and rate in worlds:
             world = worlds[rate]
         else:
             world = model.counterfactual(graph, at_rate(graph, rate, seed=seed), seed=seed)
         effects.append(_effect(name, graph, world, before))
-    return Diagnostics(model.name, model.exact, tuple(effects), dict(quality), notes)
+    return Diagnostics(model.name, model.exact, tuple(effects), dict(quality), model.notes)
 
 
 def edge_changes(before: SensitiveGraph, after: SensitiveGraph) -> tuple[Tensor, Tensor]:
@@ -138,8 +139,7 @@ def edge_changes(before: SensitiveGraph, after: SensitiveGraph) -> tuple[Tensor,
     return torch.stack([added // n, added % n]), torch.stack([removed // n, removed % n])
 
 
-def shape(graph: SensitiveGraph) -> Shape:
-    """Degrees and homophily of a graph."""
+def _shape(graph: SensitiveGraph) -> Shape:
     degree = degrees(graph.edge_index, len(graph.x)).double()
     quantiles = torch.quantile(degree, torch.tensor([0, 0.25, 0.5, 0.75, 0.95, 1.0]).to(degree))
     source, target = graph.edge_index
@@ -170,7 +170,7 @@ def _effect(name: str, graph: SensitiveGraph, world: SensitiveGraph, before: Sha
         edges_removed=removed.shape[1],
         labels_changed=int(((world.y != graph.y) & (graph.y >= 0)).sum()),
         before=before,
-        after=shape(world),
+        after=_shape(world),
     )
 
 

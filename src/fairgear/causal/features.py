@@ -1,7 +1,7 @@
 """How features follow the sensitive attribute: a shift of means, or a map of quantiles.
 
-Both are fitted on all people without labels, act on each person's own row alone, and leave the
-row of anyone whose attribute stays untouched, bit for bit.
+Both are fitted on everybody without labels, move each person's row by itself, and leave the rows
+of people whose attribute stays untouched, to the bit.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.causal.noise import node_uniform
 from fairgear.errors import GraphError
+from fairgear.hashing import node_uniform
 from fairgear.registry import Registry
 
 Floats = NDArray[np.float64]
@@ -27,19 +27,15 @@ class FeatureModel(ABC):
 
     name: ClassVar[str]
     how: ClassVar[str]
-    """By what the features are moved, to be read after "Features are moved"."""
+    """How the features are moved, to be read after "Features are moved"."""
 
     def fit(self, table: Floats, sens: Integers, node_id: Integers, skip: int | None) -> Self:
         """Learn from a table (n, d); `skip` is the column that holds `sens`, if any."""
         for group in (0, 1):
             if not (sens == group).any():
-                raise GraphError(
-                    "a graph to fit a causal model on",
-                    f"nobody in group {group}",
-                    "people of both groups",
-                    "fit on the factual graph",
-                )
-        # In the order of the ids, so that sums do not depend on the order of the rows.
+                what, got = "a graph to fit a causal model on", f"nobody in group {group}"
+                raise GraphError(what, got, "people of both groups", "fit on the factual graph")
+        # Sorted by id, so that sums do not depend on the order of the rows.
         order = np.argsort(node_id, kind="stable")
         self._skip = skip
         self._learn(table[order], sens[order])
@@ -66,7 +62,7 @@ class FeatureModel(ABC):
         """The new values of `rows`, all of which change to `after`."""
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """What was learned."""
+        """What was learned: tensors and JSON-ready facts."""
         tensors = {key: torch.from_numpy(value) for key, value in self._arrays().items()}
         return tensors, {"features": self.name, "skip": self._skip}
 
@@ -74,14 +70,14 @@ class FeatureModel(ABC):
     def _arrays(self) -> dict[str, Floats]: ...
 
     @abstractmethod
-    def _put(self, arrays: dict[str, Floats]) -> None: ...
+    def _restore(self, arrays: dict[str, Floats]) -> None: ...
 
     @staticmethod
     def from_state(tensors: dict[str, Tensor], facts: dict[str, Any]) -> FeatureModel:
         """The model that `state` described."""
         model = FEATURE_MODELS[str(facts["features"])]()
         model._skip = facts["skip"]
-        model._put({key: np.asarray(value.numpy()) for key, value in tensors.items()})
+        model._restore({key: np.asarray(value.numpy()) for key, value in tensors.items()})
         return model
 
 
@@ -97,9 +93,9 @@ class FeatureShift(FeatureModel):
         shift = table[sens == 1].mean(axis=0) - table[sens == 0].mean(axis=0)
         if self._skip is not None:
             shift[self._skip] = 0.0
-        # Rounded to the last place that the largest value of its column holds. Sums of whole
-        # numbers and the shift are then exact, so that two people who are shifted alike keep
-        # their distance exactly, and no tie of the similarity rule is broken by rounding.
+        # Rounded to the last place of the largest value in its column. Integers plus the shift
+        # are then exact, so two people shifted alike keep their exact distance, and rounding
+        # breaks no tie of the similarity rule.
         largest = np.abs(table).max(axis=0) + np.abs(shift)
         unit = np.ldexp(1.0, np.frexp(largest)[1] - 52)
         self.shift = np.round(shift / unit) * unit
@@ -112,18 +108,17 @@ class FeatureShift(FeatureModel):
     def _arrays(self) -> dict[str, Floats]:
         return {"shift": self.shift}
 
-    def _put(self, arrays: dict[str, Floats]) -> None:
+    def _restore(self, arrays: dict[str, Floats]) -> None:
         self.shift = arrays["shift"]
 
 
 class FeatureQuantiles(FeatureModel):
     """Each value keeps its rank within the group and takes the other group's value of that rank.
 
-    A value that several people share covers a range of ranks; where in it a person stands is
-    drawn by their id, once for all columns, so that a column of zeros and ones stays one, with the
-    other group's share of ones, and equal columns stay equal. A value that nobody shares has the
-    rank in the middle of its range. Columns are mapped one by one: indicators of one category may
-    lose their sum of one.
+    A value that several people share covers a range of ranks. A person's place in it is drawn by
+    their id, once for all columns: a column of zeros and ones stays one, with the other group's
+    share of ones, and equal columns stay equal. A unique value takes the middle of its range.
+    Columns are mapped one by one, so the indicators of one category may no longer sum to one.
     """
 
     name = "quantile"
@@ -156,7 +151,7 @@ class FeatureQuantiles(FeatureModel):
     def _arrays(self) -> dict[str, Floats]:
         return {"group 0": self._sorted[0], "group 1": self._sorted[1]}
 
-    def _put(self, arrays: dict[str, Floats]) -> None:
+    def _restore(self, arrays: dict[str, Floats]) -> None:
         self._sorted = [arrays["group 0"], arrays["group 1"]]
 
 

@@ -1,4 +1,4 @@
-"""The causal model of graphs whose edges nobody can explain: a fitted one, if it fits."""
+"""The causal model of graphs whose edges have no known rule: a fitted one, if it fits."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.causal.base import CAUSAL_MODELS, CausalModel, as_assignment
-from fairgear.causal.edge_kernel import Integers
-from fairgear.causal.edge_model import World
-from fairgear.causal.edge_people import People
-from fairgear.causal.features import FEATURE_MODELS, FeatureModel
-from fairgear.causal.fitted_edges import FittedEdges
-from fairgear.errors import GraphError, NotFittedError, ParameterError
+from fairgear.causal.base import CAUSAL_MODELS, CausalModel
+from fairgear.causal.edges import EdgeLaw, Factual, World
+from fairgear.causal.features import FEATURE_MODELS, FeatureModel, Integers
+from fairgear.causal.interventions import as_assignment
+from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.seeds import check_seed
 
@@ -22,20 +20,20 @@ EDGES = ("distance", "cosine", "fixed")
 
 
 class FittedCausalModel(CausalModel):
-    """Counterfactuals of a graph with edges of its own.
+    """Counterfactuals of a graph with given edges.
 
-    Features move with the attribute (`features`); edges by a fitted probability of each pair
-    (`edges`), with noise of their own that every world shares. Labels stay: nothing is known of
-    how they come about. The graph given to `counterfactual` is taken as the factual one, so that
-    a counterfactual of a counterfactual need not lead back.
+    Features move with the attribute (`features`), edges by a fitted probability per pair
+    (`edges`), with noise that every world shares. Labels stay: how they come about is not known.
+    `counterfactual` takes its graph as the factual one, so a counterfactual of a counterfactual
+    need not lead back.
 
     Args:
         features: "shift" (difference of the groups' means) or "quantile".
         edges: "distance" (likeness, degrees and groups), "cosine" (the paper's) or "fixed".
-        gate: whether edges are held fixed where the edge model foretells held-out pairs poorly.
-        exact_up_to: people up to whom every pair is looked at for a new edge; beyond, only pairs
-            two steps apart or near each other.
-        seed: which non-edges of a large graph are fitted on, and which pairs are held out.
+        gate: whether edges stay fixed if the edge model predicts held-out pairs poorly.
+        exact_up_to: up to this many people, every pair is considered for a new edge; beyond, only
+            pairs two steps apart or near each other.
+        seed: which non-edges of a large graph are used to fit, and which pairs are held out.
     """
 
     name = "fitted"
@@ -51,8 +49,9 @@ class FittedCausalModel(CausalModel):
     ) -> None:
         FEATURE_MODELS[features]
         if edges not in EDGES:
+            allowed = ", ".join(EDGES)
             raise ParameterError(
-                "edges of a fitted model", repr(edges), ", ".join(EDGES), "choose one of them"
+                "edges of a fitted model", repr(edges), allowed, "choose one of them"
             )
         self.features = features
         self.edges = edges
@@ -60,67 +59,62 @@ class FittedCausalModel(CausalModel):
         self.exact_up_to = exact_up_to
         self.seed = check_seed("seed of a fitted model", seed)
         self._feature_model: FeatureModel | None = None
-        self._edges: FittedEdges | None = None
+        self._edges: EdgeLaw | None = None
         self._columns: list[str] = []
         self._sens_column: int | None = None
-        self._kept: tuple[str, People] | None = None
+        self._cached: tuple[str, Factual] | None = None
 
     def _fit(self, graph: SensitiveGraph) -> None:
-        people = People.of(graph)
-        self._kept = None
+        factual = Factual.of(graph)
+        self._cached = None
         self._columns, self._sens_column = list(graph.feature_names), graph.sens_column
         self._feature_model = FEATURE_MODELS[self.features]().fit(
-            people.table, people.sens, people.ids, graph.sens_column
+            factual.table, factual.sens, factual.ids, graph.sens_column
         )
         self._edges = None
         if self.edges != "fixed":
-            self._edges = FittedEdges.of(
-                self.edges, people, graph.sens_column, gate=self.gate, seed=self.seed
+            self._edges = EdgeLaw.of(
+                self.edges, factual, graph.sens_column, gate=self.gate, seed=self.seed
             )
-            if people.count > self.exact_up_to:
+            if factual.n > self.exact_up_to:
+                zeros = np.zeros_like(factual.sens)
                 worlds = {
-                    name: self._world(people, sens, seed=0)
-                    for name, sens in _whole_graph(people).items()
+                    name: self._world(factual, sens, seed=0)
+                    for name, sens in (("all 0", zeros), ("all 1", zeros + 1))
                 }
                 self._edges = self._edges.with_missed(worlds)
 
     def counterfactual(
         self, graph: SensitiveGraph, sens: Tensor | int, *, seed: int = 0
     ) -> SensitiveGraph:
-        """Features moved, edges kept, lost and won; `seed` is of the noise of the edges."""
+        """Features moved, edges kept, lost and gained; `seed` is that of the edges' noise."""
         check_seed("seed", seed)
-        people = self._people(graph)
+        factual = self._factual(graph)
         sens = as_assignment(graph, sens)
-        world = self._world(people, sens.cpu().numpy()[people.order], seed)
+        world = self._world(factual, sens.cpu().numpy()[factual.order], seed)
         changed = world.changed
         if not changed.any():
             return graph.replace(sens=sens)
         x = graph.x.clone()
-        rows = torch.from_numpy(people.order[changed])
+        rows = torch.from_numpy(factual.order[changed])
         x[rows.to(x.device)] = torch.from_numpy(world.table[changed]).to(x)
         edge_index = graph.edge_index
         if self._edges is not None and self._edges.open:
-            pairs = self._edges.pairs(world, seed, exact=people.count <= self.exact_up_to)
-            edge_index = people.edge_index(pairs).to(edge_index.device)
+            pairs = self._edges.pairs(world, seed, exact=factual.n <= self.exact_up_to)
+            edge_index = factual.edge_index(pairs).to(edge_index.device)
         # What made the factual graph did not make this one.
         return graph.replace(x=x, edge_index=edge_index, sens=sens, mechanism=None)
 
-    def _world(self, people: People, sens: Integers, seed: int) -> World:
+    def _world(self, factual: Factual, sens: Integers, seed: int) -> World:
         assert self._feature_model is not None
-        table = self._feature_model.moved(
-            people.table, people.sens, sens, torch.from_numpy(people.ids), seed=seed
-        )
-        return World(people, table, sens)
+        ids = torch.from_numpy(factual.ids)
+        table = self._feature_model.moved(factual.table, factual.sens, sens, ids, seed=seed)
+        return World(factual, table, sens)
 
-    def _people(self, graph: SensitiveGraph) -> People:
-        """The people of a graph that this model can speak of; kept between calls."""
+    def _factual(self, graph: SensitiveGraph) -> Factual:
+        """The graph in canonical order, if its columns fit this model; cached between calls."""
         if self._feature_model is None:
-            raise NotFittedError(
-                "a fitted causal model that was never fitted",
-                "a call that needs a fitted model",
-                "calls after fit",
-                "call fit(graph) first, or use fairgear.causal.for_graph",
-            )
+            raise self._not_fitted()
         if graph.feature_names != self._columns or graph.sens_column != self._sens_column:
             raise GraphError(
                 "a graph for this fitted model",
@@ -129,9 +123,9 @@ class FittedCausalModel(CausalModel):
                 "fit a model on this graph",
             )
         content = graph.fingerprint("x", "edge_index", "sens", "node_id")
-        if self._kept is None or self._kept[0] != content:
-            self._kept = (content, People.of(graph))
-        return self._kept[1]
+        if self._cached is None or self._cached[0] != content:
+            self._cached = (content, Factual.of(graph))
+        return self._cached[1]
 
     def _quality(self) -> dict[str, Any]:
         return {} if self._edges is None else self._edges.quality()
@@ -139,7 +133,7 @@ class FittedCausalModel(CausalModel):
     def _notes(self) -> tuple[str, ...]:
         moved = f"Features are moved {FEATURE_MODELS[self.features].how}, a model."
         if self._edges is None:
-            return moved, "Edges are held fixed, as was asked for."
+            return moved, "Edges are held fixed, as requested."
         return moved, *self._edges.notes()
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -172,11 +166,7 @@ class FittedCausalModel(CausalModel):
         )
         self.features = self._feature_model.name
         if "fitted_edges" in facts:
-            self._edges = FittedEdges.from_state(_under("edges.", tensors), facts["fitted_edges"])
-
-
-def _whole_graph(people: People) -> dict[str, Integers]:
-    return {"all 0": np.zeros_like(people.sens), "all 1": np.ones_like(people.sens)}
+            self._edges = EdgeLaw.from_state(_under("edges.", tensors), facts["fitted_edges"])
 
 
 def _difference(graph: SensitiveGraph, columns: list[str], sens_column: int | None) -> str:

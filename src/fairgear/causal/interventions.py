@@ -1,26 +1,47 @@
-"""Which sensitive values to ask about: whole-graph rates, one person, the people around."""
+"""Interventions: which sensitive values to set, and worlds that follow them in part."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from fairgear.causal.base import CausalModel, as_assignment
-from fairgear.causal.noise import node_uniform
-from fairgear.errors import ParameterError
+from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.hashing import node_uniform
+
+if TYPE_CHECKING:
+    from fairgear.causal.base import CausalModel
 
 RATES = (0.0, 0.5, 1.0)
 
 
-def at_rate(graph: SensitiveGraph, rate: float, *, draw: int = 0, seed: int = 0) -> Tensor:
-    """A share `rate` of the nodes set to 1, the rest to 0; which ones depends on draw and seed.
+def as_assignment(graph: SensitiveGraph, sens: Tensor | int) -> Tensor:
+    """`sens`, one value for everybody or one each, as a checked int64 vector (n,) of 0 and 1."""
+    n = graph.sens.shape[0]
+    if isinstance(sens, int):
+        sens = torch.full((n,), sens, device=graph.sens.device)
+    what, allowed = "counterfactual sens", f"{n} values, each 0 or 1, or one value for everyone"
+    if not isinstance(sens, Tensor):
+        got = f"a {type(sens).__name__}"
+        raise GraphError(what, got, f"a tensor: {allowed}", "convert it with torch.as_tensor")
+    other = sens[~((sens == 0) | (sens == 1))]
+    if tuple(sens.shape) != (n,) or len(other):
+        value = f", {float(other.flatten()[0]):g} among the values" if len(other) else ""
+        got = f"shape {tuple(sens.shape)}{value}"
+        raise GraphError(what, got, allowed, "pass one value per person")
+    return sens.to(graph.sens)
 
-    Exactly round(rate · n) nodes are set, those with the smallest noise, so that the nodes set
-    at a lower rate stay set at a higher one.
+
+def at_rate(graph: SensitiveGraph, rate: float, *, draw: int = 0, seed: int = 0) -> Tensor:
+    """A share `rate` of the people set to 1, the rest to 0; which ones depends on draw and seed.
+
+    Exactly round(rate · n) people are set, those with the smallest noise, so the people set at a
+    lower rate stay set at a higher one.
     """
     if not 0 <= rate <= 1:
-        raise ParameterError("rate", rate, "0 to 1", "give the share of nodes to set to 1")
+        raise ParameterError("rate", rate, "0 to 1", "give the share of people to set to 1")
     noise = node_uniform(graph.node_id, seed, f"rate{draw}")
     sens = torch.zeros_like(graph.sens)
     sens[noise.argsort(stable=True)[: round(rate * len(sens))].to(sens.device)] = 1
@@ -28,19 +49,40 @@ def at_rate(graph: SensitiveGraph, rate: float, *, draw: int = 0, seed: int = 0)
 
 
 def flipped(graph: SensitiveGraph, node: int) -> Tensor:
-    """The factual values with one node's flipped: the intervention *self*."""
+    """The factual values with one person's flipped: the intervention *self*."""
     sens = graph.sens.clone()
     sens[node] = 1 - sens[node]
     return sens
 
 
 def at_random(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
-    """Every node 0 or 1 with equal chance.
+    """Everybody 0 or 1 with equal probability.
 
-    For a node whose value stayed this is the intervention *neighbours*, for the others *both*.
+    For people whose value stays this is the intervention *neighbours*, for the others *both*.
     """
     noise = node_uniform(graph.node_id, seed, f"random{draw}")
     return (noise < 0.5).to(graph.sens)
+
+
+def attribute_only(graph: SensitiveGraph, sens: Tensor) -> SensitiveGraph:
+    """The factual graph with the attribute set, and its column if there is one."""
+    return graph.replace(x=_with_column(graph, graph.x, sens), sens=sens, mechanism=None)
+
+
+def features_only(graph: SensitiveGraph, world: SensitiveGraph) -> SensitiveGraph:
+    """The world's attribute and features on the factual edges."""
+    return graph.replace(x=world.x, sens=world.sens, mechanism=None)
+
+
+def structure_only(graph: SensitiveGraph, world: SensitiveGraph) -> SensitiveGraph:
+    """The world's attribute and edges with the factual features."""
+    x = _with_column(graph, graph.x, world.sens)
+    return graph.replace(x=x, edge_index=world.edge_index, sens=world.sens, mechanism=None)
+
+
+def structure_with(world: SensitiveGraph, x: Tensor) -> SensitiveGraph:
+    """The world with other features, except in the attribute's column."""
+    return world.replace(x=_with_column(world, x, world.sens), mechanism=None)
 
 
 def released_world(
@@ -53,36 +95,38 @@ def released_world(
 ) -> SensitiveGraph:
     """The softened counterfactual of the authors' released files.
 
-    The sensitive column moves in full; edges, labels and ego members stay factual. The other
-    features move little: with an exact model to (1 − share)·X + share·X', as in the authors'
-    synthetic files, share 0.1; with any other to (1 − share)·X + share·(s' − s)·Δ, Δ the
-    difference of the groups' means, as in those of the real graphs, share 0.05. The second shrinks
-    features even where nobody's attribute changes: a placebo tells its effect apart.
+    The sensitive column changes in full; edges, labels and ego members stay factual. The other
+    features change little. With an exact model they become (1 − share)·X + share·X', as in the
+    authors' synthetic files, share 0.1. With any other they become
+    (1 − share)·X + share·(s' − s)·Δ, where Δ is the difference of the groups' means, as in the
+    authors' files of real graphs, share 0.05. The second shrinks features even where nobody's
+    attribute changes; a placebo measures that effect.
     """
-    share = released_share(model) if share is None else share
+    if share is None:
+        share = 0.1 if model.exact else 0.05
     sens = as_assignment(graph, sens)
     if model.exact:
         world = model.counterfactual(graph, sens, seed=seed)
         x = (1 - share) * graph.x + share * world.x
-        # Where nothing moved, rounding must not move it either.
+        # Unchanged values must not change by rounding.
         x = torch.where(world.x == graph.x, graph.x, x)
     else:
         direction = (sens - graph.sens).to(graph.x.dtype)[:, None]
         x = (1 - share) * graph.x + share * direction * _difference_of_means(graph)
-    if graph.sens_column is not None:
-        x[:, graph.sens_column] = sens.to(x.dtype)
-    return graph.replace(x=x, sens=sens, mechanism=None)
-
-
-def released_share(model: CausalModel) -> float:
-    """How much of a change the authors' files keep: 0.1 of exact worlds, 0.05 of the others."""
-    return 0.1 if model.exact else 0.05
+    return graph.replace(x=_with_column(graph, x, sens), sens=sens, mechanism=None)
 
 
 def _difference_of_means(graph: SensitiveGraph) -> Tensor:
-    """E[X | s = 1] − E[X | s = 0], summed in the order of the ids; 0 where a group is empty."""
+    """E[X | s = 1] − E[X | s = 0], summed in order of the ids; 0 if a group is empty."""
     order = graph.node_id.argsort()
     x, sens = graph.x[order].double(), graph.sens[order]
     if not 0 < int(sens.sum()) < len(sens):
         return torch.zeros_like(graph.x[0])
     return (x[sens == 1].mean(dim=0) - x[sens == 0].mean(dim=0)).to(graph.x.dtype)
+
+
+def _with_column(graph: SensitiveGraph, x: Tensor, sens: Tensor) -> Tensor:
+    x = x.clone()
+    if graph.sens_column is not None:
+        x[:, graph.sens_column] = sens.to(x.dtype)
+    return x

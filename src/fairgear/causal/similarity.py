@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.causal.base import CAUSAL_MODELS, CausalModel, as_assignment
+from fairgear.causal.base import CAUSAL_MODELS, CausalModel
 from fairgear.causal.features import FEATURE_MODELS, FeatureModel, Floats, Integers
-from fairgear.errors import GraphError, NotFittedError
+from fairgear.causal.interventions import as_assignment
+from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, SimilarityMechanism
 from fairgear.graph.similarity import SimilarityEdges
 
@@ -19,13 +20,12 @@ from fairgear.graph.similarity import SimilarityEdges
 class SimilarityCausalModel(CausalModel):
     """Counterfactuals of a graph built from a table.
 
-    The raw features move with the attribute (`features`), the attribute is set, and the rule
-    that built the edges is run again on the new table. The scaling to [−1, 1] stays the factual
-    one. Labels stay: nothing is known of how they come about. A world is a function of the
-    factual table and the new attribute alone, so that a counterfactual of a counterfactual leads
-    back.
+    The raw features move with the attribute (`features`), and the rule that built the edges is
+    run again on the new table. The scaling to [−1, 1] stays the factual one. Labels stay: how
+    they come about is not known. A world depends on the factual table and the new attribute
+    alone, so a counterfactual of a counterfactual leads back.
 
-    The edges are exact: their rule is known. The features are a model.
+    The edges are exact, since their rule is known. The features are a model.
 
     Args:
         features: "shift" (difference of the groups' means) or "quantile".
@@ -49,15 +49,12 @@ class SimilarityCausalModel(CausalModel):
     def counterfactual(
         self, graph: SensitiveGraph, sens: Tensor | int, *, seed: int = 0
     ) -> SensitiveGraph:
-        """Raw features moved, the rule run again; `seed` counts for the quantile map only."""
+        """Raw features moved, the rule run again; only the quantile map uses `seed`."""
         if self._feature_model is None:
-            raise NotFittedError(
-                "a similarity model that was never fitted",
-                "a call that needs a fitted model",
-                "calls after fit",
-                "call fit(graph) first, or use fairgear.causal.for_graph",
-            )
-        factual = self._of(graph)
+            raise self._not_fitted()
+        if self._factual is None or not self._factual.belongs_to(graph):
+            self._factual = _Factual.of(graph)
+        factual = self._factual
         sens = as_assignment(graph, sens)
         after = sens.cpu().numpy()
         table = self._feature_model.moved(
@@ -70,12 +67,6 @@ class SimilarityCausalModel(CausalModel):
         return graph.replace(
             x=x.to(device), edge_index=factual.edges(table, rows).to(device), sens=sens
         )
-
-    def _of(self, graph: SensitiveGraph) -> _Factual:
-        """What is known of the factual graph; kept between calls, made anew for another."""
-        if self._factual is None or not self._factual.belongs_to(graph):
-            self._factual = _Factual.of(graph)
-        return self._factual
 
     def _notes(self) -> tuple[str, ...]:
         how = FEATURE_MODELS[self.features].how
@@ -102,15 +93,15 @@ class _Factual:
     table: Floats
     sens: Integers
     order: Integers
-    """Rows by node id: in the mode of nearest neighbours the rule depends on the rows' order."""
+    """Rows by node id; in the nearest-neighbours mode the rule depends on the order of the rows."""
     built: SimilarityEdges
 
     @classmethod
     def of(cls, graph: SensitiveGraph) -> _Factual:
-        mechanism, raw = graph.mechanism, graph.raw
+        mechanism, raw, what = graph.mechanism, graph.raw, "a graph for the similarity model"
         if not isinstance(mechanism, SimilarityMechanism) or raw is None:
             raise GraphError(
-                "a graph for the similarity model",
+                what,
                 "a graph that does not carry the table it was built from",
                 "a graph that fairgear built from a table",
                 "build it with fairgear.graph.similarity_graph, or use the fitted model",
@@ -125,10 +116,10 @@ class _Factual:
             factual._in_graph_order(built.edge_index), graph.edge_index.cpu()
         ):
             raise GraphError(
-                "a graph for the similarity model",
+                what,
                 f"{'edges' if same_x else 'features'} that differ from those of its table",
-                "the factual graph as it was built from its table; a counterfactual one is "
-                "asked about through the model that made it",
+                "the factual graph as it was built from its table; for a counterfactual one, "
+                "use the model that made it",
                 "scale features inside the model, or drop the mechanism "
                 "(graph.replace(mechanism=None, raw=None)) and fit a causal model",
             )
@@ -142,7 +133,7 @@ class _Factual:
         return same and torch.equal(graph.node_id.cpu(), self.node_id)
 
     def edges(self, table: Floats, rows: Integers) -> Tensor:
-        """The edges of a table that differs in `rows` only."""
+        """The edges of a table that differs only in `rows`."""
         place = np.empty_like(self.order)
         place[self.order] = np.arange(len(place))
         return self._in_graph_order(self.built.after(table[self.order], place[rows]))

@@ -7,52 +7,45 @@ Y_i = 1 where w·Z_i + w_s · mean of S over i and its neighbours > the factual 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.causal.base import CAUSAL_MODELS, CausalModel, as_assignment
-from fairgear.causal.similar_pairs import cosine_pairs
+from fairgear.causal.base import CAUSAL_MODELS, CausalModel
+from fairgear.causal.interventions import as_assignment
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, undirected_edges
+from fairgear.progress import bar
 from fairgear.seeds import check_seed
+from fairgear.settings import Config, Range
+
+# A block of 2,048 × 16,384 float32 products is 128 MiB, whatever the number of nodes.
+_ROWS, _COLUMNS = 2048, 16384
+# float32 products are accurate to about 1e-6; pairs within this margin are computed again.
+_MARGIN = 1e-4
 
 
 @dataclass(frozen=True)
-class SyntheticSettings:
+class SyntheticSettings(Config):
     """The parameters of the structural equations, with the paper's values."""
 
-    n: int = 2000
-    p: float = 0.4
-    d_z: int = 50
-    d: int = 25
-    a: float = 0.01
-    w_s: float = 0.5
-    threshold: float = 0.4
+    n: Annotated[int, Range(1, 2**40)] = 2000
+    p: Annotated[float, Range(0, 1)] = 0.4
+    d_z: Annotated[int, Range(1, 2**20)] = 50
+    d: Annotated[int, Range(1, 2**20)] = 25
+    a: Annotated[float, Range(-1, 1)] = 0.01
+    w_s: Annotated[float, Range(-1e6, 1e6)] = 0.5
+    threshold: Annotated[float, Range(-1, 2)] = 0.4
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("n", 1, float("inf")),
-            ("p", 0.0, 1.0),
-            ("d_z", 1, float("inf")),
-            ("d", 1, self.d_z),
-            ("a", -1.0, 1.0),
-            ("w_s", -1e6, 1e6),
-            ("threshold", -1.0, 2.0),
-        ):
-            value = getattr(self, name)
-            whole = not isinstance(low, int) or isinstance(value, int)
-            if not whole or not low <= value <= high:
-                raise ParameterError(
-                    f"synthetic setting {name}",
-                    value,
-                    f"{low} to {high}",
-                    f"choose {name} in that range",
-                )
+        super().__post_init__()
+        if self.d > self.d_z:
+            raise ParameterError("setting d", self.d, f"at most d_z, {self.d_z}", "change d or d_z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +53,9 @@ class SyntheticMechanism:
     """What a sampled graph keeps so that its counterfactuals can be computed exactly."""
 
     settings: SyntheticSettings
-    v: Tensor
-    w: Tensor
-    columns: Tensor
+    v: Tensor = field(repr=False)
+    w: Tensor = field(repr=False)
+    columns: Tensor = field(repr=False)
     label_threshold: float
 
     def scores(self, latent: Tensor, sens: Tensor, edge_index: Tensor) -> Tensor:
@@ -72,7 +65,7 @@ class SyntheticMechanism:
         return own + self.settings.w_s * closed_neighborhood_mean(sens, edge_index)
 
     def features(self, latent: Tensor, sens: Tensor) -> Tensor:
-        """The sensitive column, then d latent columns moved by v where the attribute is 1."""
+        """The sensitive column, then d latent columns, shifted by v where the attribute is 1."""
         v, columns = self.v.to(latent.device), self.columns.to(latent.device)
         shifted = latent[:, columns] + sens.to(latent.dtype)[:, None] * v
         return torch.cat([sens.to(latent.dtype)[:, None], shifted], dim=1).float()
@@ -107,7 +100,7 @@ def sample(settings: SyntheticSettings | None = None, *, seed: int = 0) -> Sensi
 class SyntheticCausalModel(CausalModel):
     """The exact counterfactuals of a graph sampled from the synthetic model.
 
-    The pairs that could be edges in some world are found once and serve every world after.
+    The pairs that can be edges in some world are found once and serve every world.
     """
 
     name = "synthetic"
@@ -135,13 +128,19 @@ class SyntheticCausalModel(CausalModel):
     ) -> SensitiveGraph:
         """Features, edges and labels recomputed; the label's threshold stays factual.
 
-        The model is deterministic given its exogenous variables, so `seed` changes nothing.
-        A label that was edited or hidden in `graph` stays so unless the attribute moves it.
+        The model is deterministic given its exogenous variables, so `seed` changes nothing. A
+        label that was edited or hidden in `graph` stays so unless the attribute changes it.
         """
         if not hasattr(self, "_latent"):
-            # Loaded from a file: all that the model needs, the graph carries.
+            # Loaded from a file: the graph carries all that the model needs.
             self._fit(graph)
-        self._check_same_nodes(graph)
+        if graph.latent is None or not torch.equal(graph.latent, self._latent):
+            raise GraphError(
+                "a graph for this causal model",
+                "other nodes, or nodes in another order",
+                "the graph it was made for, or a counterfactual of it",
+                "call fairgear.causal.for_graph(graph) again",
+            )
         sens = as_assignment(graph, sens)
         edge_index = self._pairs.edges(sens)
         before = self._labels(graph.sens, graph.edge_index)
@@ -158,15 +157,6 @@ class SyntheticCausalModel(CausalModel):
         scores = self._mechanism.scores(self._latent, sens, edge_index)
         return (scores > self._mechanism.label_threshold).long()
 
-    def _check_same_nodes(self, graph: SensitiveGraph) -> None:
-        if graph.latent is None or not torch.equal(graph.latent, self._latent):
-            raise GraphError(
-                "a graph for this causal model",
-                "other nodes, or nodes in another order",
-                "the graph it was made for, or a counterfactual of it",
-                "call fairgear.causal.for_graph(graph) again",
-            )
-
     def _check_untouched(self, graph: SensitiveGraph) -> None:
         """Features or edges edited after sampling have no known counterfactual."""
         same_x = torch.equal(self._mechanism.features(self._latent, graph.sens), graph.x)
@@ -181,7 +171,7 @@ class SyntheticCausalModel(CausalModel):
 
 
 class _Pairs:
-    """The pairs of nodes whose edge can exist in some world, with their cosines."""
+    """The pairs of nodes that can be an edge in some world, with their cosines."""
 
     def __init__(self, latent: Tensor, settings: SyntheticSettings) -> None:
         self._latent = latent
@@ -191,8 +181,8 @@ class _Pairs:
     def _found(self) -> tuple[Tensor, Tensor]:
         lowest = self._settings.threshold - max(self._settings.a, 0.0)
         vectors: NDArray[np.float64] = self._latent.cpu().numpy()
-        # One step below: the sum cos + a is rounded, the difference threshold - a too.
-        pairs, cosines = cosine_pairs(vectors, np.nextafter(lowest, -2.0))
+        # One step below: both the sum cos + a and the difference threshold − a are rounded.
+        pairs, cosines = _cosine_pairs(vectors, np.nextafter(lowest, -2.0))
         return torch.from_numpy(pairs), torch.from_numpy(cosines)
 
     def edges(self, sens: Tensor) -> Tensor:
@@ -201,6 +191,36 @@ class _Pairs:
         same = sens[pairs[0]] == sens[pairs[1]]
         reached = cosines + self._settings.a * same >= self._settings.threshold
         return undirected_edges(pairs[:, reached], len(sens))
+
+
+def _cosine_pairs(
+    vectors: NDArray[np.float64], threshold: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """All pairs i < j with cos(vectors[i], vectors[j]) ≥ threshold: (2, m) and their cosines.
+
+    A float32 matrix product finds candidates, block by block. Their cosines are then summed in
+    float64, one pair at a time in the order of the dimensions, so neither the blocks nor the
+    order of the nodes can move a pair across the threshold.
+    """
+    norms = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+    unit = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    single = unit.astype(np.float32)
+    n = len(unit)
+    found_pairs, found_cosines = [], []
+    with bar("comparing nodes", total=n) as progress:
+        for top in range(0, n, _ROWS):
+            rows = single[top : top + _ROWS]
+            for left in range(top, n, _COLUMNS):
+                products = rows @ single[left : left + _COLUMNS].T
+                i, j = np.nonzero(products >= threshold - _MARGIN)
+                i, j = i + top, j + left
+                i, j = i[i < j], j[i < j]
+                cosines = (unit[i] * unit[j]).sum(axis=1)
+                keep = cosines >= threshold
+                found_pairs.append(np.stack([i[keep], j[keep]]))
+                found_cosines.append(cosines[keep])
+            progress.advance(len(rows))
+    return np.concatenate(found_pairs, axis=1), np.concatenate(found_cosines)
 
 
 CAUSAL_MODELS.add("synthetic", SyntheticCausalModel)

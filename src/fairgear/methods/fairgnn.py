@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fairgear.causal.noise import node_uniform
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, rows_of
+from fairgear.hashing import node_uniform
 from fairgear.methods.base import METHODS, Scores
 from fairgear.methods.fairgnn_config import FairGnnConfig
 from fairgear.methods.gnn import GcnLayer, GraphLayer, LayeredEncoder, SageLayer

@@ -1,7 +1,7 @@
-"""The compiled part of the edge model: how alike pairs are, and which pairs may gain an edge.
+"""Compiled code of the edge model: the likeness of pairs, and which pairs may gain an edge.
 
-Sums run over the columns in their order, with nothing fused and nothing reordered, so that they
-depend neither on blocks and threads nor on which end of a pair comes first.
+Sums run over the columns in order, nothing is fused or reordered: results do not depend on blocks,
+threads, or which end of a pair comes first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
-# Columns of a tile: a row's sums over one tile stay in the first cache.
+# People in a tile: one row's sums over a tile fit into the first-level cache.
 _TILE = 1024
 _GAMMA, _FIRST, _SECOND = (
     np.uint64(0x9E3779B97F4A7C15),
@@ -24,7 +24,7 @@ _GAMMA, _FIRST, _SECOND = (
 )
 _S11, _S27, _S30, _S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
 _LOG2E = 1.4426950408889634
-# Far above the rounding of a logit, far below what would let through many pairs for nothing.
+# Far above the rounding error of a logit, and small enough to let few extra pairs through.
 _SLACK = 1e-6
 
 
@@ -32,13 +32,13 @@ _SLACK = 1e-6
 def likeness(
     columns: Floats, scale: Floats, cosine: bool, first: Integers, second: Integers, out: Floats
 ) -> None:
-    """out[m] = how alike the people first[m] and second[m] are.
+    """out[m] = the likeness of the people first[m] and second[m].
 
-    1/(1 + √Σ_k ((x_ik − x_jk)·scale_k)²), or Σ_k x_ik x_jk where `cosine`. Differences come
-    before the scale: two people who moved alike then keep their distance to the last bit.
+    1/(1 + √Σ_k ((x_ik − x_jk)·scale_k)²), or Σ_k x_ik x_jk with `cosine`. Differences are taken
+    before scaling, so two people who move by the same amount keep their distance exactly.
 
     Args:
-        columns: (d, n), one column of the table a row; of unit length a person for the cosine.
+        columns: (d, n), the transposed table; for the cosine, with people of unit length.
         scale: (d,), not used for the cosine.
         cosine: which of the two.
         first, second: the pairs.
@@ -70,11 +70,11 @@ def likely_pairs(
     start: int,
     stop: int,
 ) -> tuple[Integers, Integers]:
-    """Every pair of a changed person whose noise u may lie below its probability p, and few more.
+    """Every pair with a changed person whose noise u may lie below its probability p.
 
-    No pair outside this list can gain an edge, since that takes u < p. Rather than p, which
-    costs an exponential, the test takes u ≤ 2^t, t = logit/ln 2, with log₂ u replaced by its
-    chord below, which is the bits of u read as a number.
+    No other pair can gain an edge, since that requires u < p. The list holds a few pairs too many:
+    p would cost an exponential, so the test is u ≤ 2^t with t = logit/ln 2, and log₂ u is bounded
+    from below by the bits of u read as an integer.
 
     Args:
         columns, scale, cosine: as in `likeness`, in the new world.
@@ -82,8 +82,8 @@ def likely_pairs(
         lift: (2, 2, n): the rest of the logit, lift[0, s_i, i] + lift[1, s_i, j].
         sens: (n,), of the new world.
         ids, keys: node ids, and their hashes with the seed.
-        settled: people before this place did not change; both parts are sorted by id.
-        start, stop: the changed people to look at, counted from `settled`.
+        settled: the number of unchanged people. They come first; both parts are sorted by id.
+        start, stop: the changed people to search, counted from `settled`.
     """
     n = columns.shape[1]
     alike, noise = np.empty(_TILE), np.empty(_TILE)
@@ -92,7 +92,7 @@ def likely_pairs(
     count = 0
     for i in range(settled + start, settled + stop):
         base, rest = lift[0, sens[i], i], lift[1, sens[i]]
-        # Two changed people meet once: the first of them finds the other.
+        # A pair of two changed people is found once, by the first of them.
         lower = _below(ids, settled, ids[i])
         for part in range(3):
             left = 0 if part == 0 else (lower if part == 1 else i + 1)
@@ -121,7 +121,7 @@ def likely_pairs(
 def _tile(
     columns: Floats, scale: Floats, cosine: bool, i: int, low: int, high: int, out: Floats
 ) -> None:
-    """`likeness` of person i to the people low to high."""
+    """The likeness of person i to the people from low to high."""
     sums = out[: high - low]
     sums[:] = 0.0
     for k in range(columns.shape[0]):
@@ -141,7 +141,7 @@ def _tile(
 
 @compiled
 def _noise(parts: Hashes, other: int, out: Floats) -> None:
-    """`noise.pair_uniform` of one person's half of the hash and many others'."""
+    """`hashing.pair_uniform` of one person with many others."""
     for j in range(len(parts)):
         state = (parts[j] ^ other) + _GAMMA
         state = (state ^ (state >> _S30)) * _FIRST
@@ -152,7 +152,7 @@ def _noise(parts: Hashes, other: int, out: Floats) -> None:
 
 @compiled
 def _below(ids: Hashes, count: int, value: int) -> int:
-    """How many of the first `count` ids, sorted as signed numbers, lie below `value`."""
+    """How many of the first `count` ids, sorted as signed integers, lie below `value`."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2

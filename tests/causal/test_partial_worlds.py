@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from fairgear import SensitiveGraph
-from fairgear.causal import CausalModel, for_graph
-from fairgear.causal.parts import attribute_only, features_only, structure_only, structure_with
+from fairgear.causal import (
+    CausalModel,
+    attribute_only,
+    features_only,
+    for_graph,
+    structure_only,
+    structure_with,
+)
 from fairgear.graph.sensitive_graph import MASKS
 from tests.auditing.models import small_graph
 from tests.graphs import random_graph

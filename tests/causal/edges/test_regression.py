@@ -7,27 +7,16 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from fairgear.causal.edge_fit import Fit, PairRegression
-from fairgear.causal.edge_kernel import Floats
-from fairgear.causal.edge_pairs import Pairs, pairs_of
-from fairgear.causal.edge_people import People
-from fairgear.causal.edge_terms import CosineTerms, DistanceTerms, EdgeTerms
-from tests.causal.edge_graphs import TRUTH, adjacency_of, alike, people
+from fairgear.causal.edges.kernel import Floats
+from fairgear.causal.edges.pairs import Factual, pairs_of
+from fairgear.causal.edges.regression import Fit, PairRegression
+from fairgear.causal.edges.terms import CosineTerms, DistanceTerms
+from tests.causal.edges.graphs import TRUTH, adjacency_of, alike, people
 
 
-def regression(drawn: People, terms: EdgeTerms, pairs: Pairs) -> PairRegression:
-    return PairRegression(
-        terms,
-        pairs,
-        terms.likeness(terms.prepared(drawn.table), pairs.first, pairs.second),
-        drawn.activity(pairs.first, pairs.second, pairs.joined),
-        drawn.sens[pairs.first] + drawn.sens[pairs.second],
-    )
-
-
-def fitted(drawn: People, *, all_pairs: int = 10**9, seed: int = 0) -> Fit:
+def fitted(drawn: Factual, *, all_pairs: int = 10**9, seed: int = 0) -> Fit:
     terms = DistanceTerms.of(drawn.table, None)
-    found = regression(drawn, terms, pairs_of(drawn, seed, all_pairs=all_pairs))
+    found = PairRegression(terms, drawn, pairs_of(drawn, seed, all_pairs=all_pairs))
     theta = found.fit()
     return Fit(theta, found.variance(theta))
 
@@ -45,7 +34,7 @@ def test_parameters_agree_with_another_solver(all_pairs: int) -> None:
     solver = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
     solver.fit(design, pairs.joined, sample_weight=pairs.weight)
     expected = np.concatenate([solver.intercept_, solver.coef_[0]])
-    got = regression(drawn, DistanceTerms.of(drawn.table, None), pairs).fit()
+    got = PairRegression(DistanceTerms.of(drawn.table, None), drawn, pairs).fit()
     np.testing.assert_allclose(got, expected, rtol=2e-3, atol=2e-3)
 
 
@@ -53,7 +42,7 @@ def test_the_variance_is_the_sum_over_pairs_that_share_a_person() -> None:
     drawn = people(25, seed=2, theta=np.array([-2.0, 3.0, 0.0, -0.6, 0.5]))
     terms = DistanceTerms.of(drawn.table, None)
     pairs = pairs_of(drawn, 0)
-    model = regression(drawn, terms, pairs)
+    model = PairRegression(terms, drawn, pairs)
     theta = model.fit()
     z = terms.design(
         terms.likeness(terms.prepared(drawn.table), pairs.first, pairs.second),
@@ -113,7 +102,7 @@ def test_sampled_non_edges_stand_for_all_of_them() -> None:
 def test_a_group_without_edges_gives_finite_parameters() -> None:
     drawn = people(80, seed=4)
     both = drawn.sens[drawn.edges].sum(axis=0)
-    lonely = People(drawn.ids, drawn.order, drawn.table, drawn.sens, drawn.edges[:, both < 2])
+    lonely = Factual(drawn.ids, drawn.order, drawn.table, drawn.sens, drawn.edges[:, both < 2])
     found = fitted(lonely)
     assert np.isfinite(found.theta).all()
     assert found.theta[4] < -5
@@ -123,7 +112,7 @@ def test_a_term_that_no_pair_has_is_zero_and_has_no_interval() -> None:
     drawn = people(80, seed=5)
     sens = np.zeros_like(drawn.sens)
     sens[0] = 1
-    found = fitted(People(drawn.ids, drawn.order, drawn.table, sens, drawn.edges))
+    found = fitted(Factual(drawn.ids, drawn.order, drawn.table, sens, drawn.edges))
     assert abs(found.theta[4]) < 1e-9
     assert np.isnan(found.intervals()[4]).all()
     assert np.isfinite(found.intervals()[:4]).all()
@@ -132,7 +121,7 @@ def test_a_term_that_no_pair_has_is_zero_and_has_no_interval() -> None:
 def test_units_and_constant_columns_do_not_count() -> None:
     drawn = people(60, seed=6)
     wide = np.column_stack([1000 * drawn.table, np.full(60, 0.1)])
-    other = People(drawn.ids, drawn.order, wide, drawn.sens, drawn.edges)
+    other = Factual(drawn.ids, drawn.order, wide, drawn.sens, drawn.edges)
     np.testing.assert_allclose(fitted(other).theta, fitted(drawn).theta, rtol=1e-8)
 
 

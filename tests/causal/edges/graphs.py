@@ -9,26 +9,26 @@ import torch
 from numpy.typing import NDArray
 
 from fairgear import SensitiveGraph
-from fairgear.causal.edge_kernel import Floats, Integers
-from fairgear.causal.edge_people import People
-from fairgear.causal.edge_terms import Coefficients
-from fairgear.causal.noise import pair_uniform
+from fairgear.causal.edges.kernel import Floats, Integers
+from fairgear.causal.edges.pairs import Factual
+from fairgear.causal.edges.terms import Coefficients
 from fairgear.graph import undirected_edges
+from fairgear.hashing import pair_uniform
 
 # intercept, likeness, degree, groups 0-1, groups 1-1
 TRUTH = np.array([-5.5, 7.0, 0.0, -0.6, 0.5])
 BIG = 2**53
 
 
-def people(n: int, seed: int = 0, theta: Floats = TRUTH) -> People:
-    """People whose edges follow `theta`; by Gibbs sampling where degrees count."""
+def people(n: int, seed: int = 0, theta: Floats = TRUTH) -> Factual:
+    """Factual whose edges follow `theta`; by Gibbs sampling where degrees count."""
     rng = np.random.default_rng(seed)
     sens = (rng.random(n) < 0.4).astype(np.int64)
     table = rng.standard_normal((n, 3)) * [1.0, 5.0, 0.2] + 0.6 * sens[:, None] * [1.0, 5.0, 0.2]
     levels = np.array([0.0, theta[3], theta[4]])[sens[:, None] + sens[None]]
     logits = theta[0] + theta[1] * alike(table) + levels
     edges = np.stack(np.nonzero(np.triu(_gibbs(logits, float(theta[2]), rng), 1)))
-    return People(np.arange(n) + BIG, np.arange(n), table, sens, edges.astype(np.int64))
+    return Factual(np.arange(n) + BIG, np.arange(n), table, sens, edges.astype(np.int64))
 
 
 def social_graph(n: int = 150, seed: int = 0, theta: Floats = TRUTH) -> SensitiveGraph:
@@ -92,8 +92,8 @@ def noise(ids: Integers, seed: int) -> Floats:
     return flat.reshape(n, n)
 
 
-def adjacency_of(drawn: People) -> Floats:
-    matrix = np.zeros((drawn.count, drawn.count))
+def adjacency_of(drawn: Factual) -> Floats:
+    matrix = np.zeros((drawn.n, drawn.n))
     matrix[drawn.edges[0], drawn.edges[1]] = matrix[drawn.edges[1], drawn.edges[0]] = 1
     return matrix
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fairgear.causal import edge_candidates
-from fairgear.causal.edge_candidates import Candidates
-from fairgear.causal.edge_fit import Fit
-from fairgear.causal.edge_model import EdgeModel, World
-from fairgear.causal.edge_people import People
-from fairgear.causal.edge_terms import DistanceTerms
-from tests.causal.edge_graphs import adjacency_of, people
+from fairgear.causal.edges import candidates
+from fairgear.causal.edges.candidates import Candidates
+from fairgear.causal.edges.model import EdgeModel, World
+from fairgear.causal.edges.pairs import Factual
+from fairgear.causal.edges.regression import Fit
+from fairgear.causal.edges.terms import DistanceTerms
+from tests.causal.edges.graphs import adjacency_of, people
 
 SPARSE = np.array([-7.5, 9.0, 0.0, -0.6, 0.5])
 
@@ -26,11 +26,11 @@ def case(seed: int, n: int = 300) -> tuple[EdgeModel, World]:
 
 @pytest.fixture(autouse=True)
 def few_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edge_candidates, "NEAREST", 4)
+    monkeypatch.setattr(candidates, "NEAREST", 4)
 
 
 def looked_at(model: EdgeModel, world: World) -> NDArray[np.bool_]:
-    drawn = world.people
+    drawn = world.factual
     matrix = adjacency_of(drawn)
     result = matrix @ matrix > 0
     scaled = world.table * model.terms.scale
@@ -45,12 +45,12 @@ def test_candidates_give_the_edges_of_every_pair_that_is_one() -> None:
     for seed in range(3):
         model, world = case(seed)
         every, some = model.edges(world, seed), Candidates(model, world).edges(seed)
-        keys = world.people.keys
+        keys = world.factual.keys
         exact, found = keys(*every), keys(*some)
         assert np.isin(found, exact).all()
         lost = every[:, ~np.isin(exact, found)]
         assert lost.shape[1] > 0
-        assert not world.people.joined(*lost).any()
+        assert not world.factual.joined(*lost).any()
         candidate = looked_at(model, world)
         assert not candidate[lost[0], lost[1]].any()
 
@@ -58,19 +58,19 @@ def test_candidates_give_the_edges_of_every_pair_that_is_one() -> None:
 def test_what_is_missed_is_what_was_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     model, world = case(5)
     first, second = np.triu_indices(300, 1)
-    apart = ~world.people.joined(first, second) & ~looked_at(model, world)[first, second]
+    apart = ~world.factual.joined(first, second) & ~looked_at(model, world)[first, second]
     exact = model.probability(world, first[apart], second[apart]).sum()
-    monkeypatch.setattr(edge_candidates, "_ASKED", 60)
+    monkeypatch.setattr(candidates, "_SAMPLED", 60)
     estimate = Candidates(model, world).missed(0)
     assert 0 < estimate.standard_error < 0.2 * exact
     assert abs(estimate.expected - exact) < 4 * estimate.standard_error
     # Everyone asked: nothing is left to chance but the rare pair found from its far end.
-    monkeypatch.setattr(edge_candidates, "_ASKED", 300)
+    monkeypatch.setattr(candidates, "_SAMPLED", 300)
     assert Candidates(model, world).missed(0).expected == pytest.approx(exact, rel=0.01)
 
 
 def test_hubs_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edge_candidates, "HUB", 0)
+    monkeypatch.setattr(candidates, "HUB", 0)
     model, world = case(6)
     rows = np.flatnonzero(world.changed)
     assert len(Candidates(model, world)._two_steps(rows)[0]) == 0
@@ -78,7 +78,7 @@ def test_hubs_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_people_without_features() -> None:
     drawn = people(60, 7)
-    bare = People(drawn.ids, drawn.order, np.zeros((60, 1)), drawn.sens, drawn.edges)
+    bare = Factual(drawn.ids, drawn.order, np.zeros((60, 1)), drawn.sens, drawn.edges)
     model = EdgeModel(DistanceTerms.of(bare.table, None), Fit(SPARSE, SPARSE))
     world = World(bare, bare.table, 1 - bare.sens)
     every, some = model.edges(world, 0), Candidates(model, world).edges(0)

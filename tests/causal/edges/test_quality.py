@@ -6,27 +6,25 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from fairgear.causal.edge_pairs import pairs_of
-from fairgear.causal.edge_people import People
-from fairgear.causal.edge_quality import EdgeQuality, held_out_quality
-from fairgear.causal.edge_terms import DistanceTerms
-from fairgear.causal.fitted_edges import FittedEdges
-from tests.causal.edge_graphs import people
-from tests.causal.test_edge_fit import regression
+from fairgear.causal.edges.law import EdgeLaw
+from fairgear.causal.edges.pairs import Factual, pairs_of
+from fairgear.causal.edges.regression import EdgeQuality, PairRegression, cross_validated
+from fairgear.causal.edges.terms import DistanceTerms
+from tests.causal.edges.graphs import people
 
 SHARP = np.array([-9.0, 14.0, 0.0, -0.6, 0.5])
 
 
-def gate(drawn: People, kind: str = "distance") -> FittedEdges:
-    return FittedEdges.of(kind, drawn, None, gate=True, seed=0)
+def gate(drawn: Factual, kind: str = "distance") -> EdgeLaw:
+    return EdgeLaw.of(kind, drawn, None, gate=True, seed=0)
 
 
 def test_each_fifth_is_foretold_by_the_other_four() -> None:
     drawn = people(150, 0, SHARP)
     pairs = pairs_of(drawn, 0, all_pairs=5000)
     assert np.bincount(pairs.fold, minlength=5).min() > 0.15 * len(pairs)
-    found = regression(drawn, DistanceTerms.of(drawn.table, None), pairs)
-    quality = held_out_quality(found, found.fit())
+    found = PairRegression(DistanceTerms.of(drawn.table, None), drawn, pairs)
+    quality = cross_validated(found, found.fit())
     p = np.empty(len(pairs))
     for fold in range(5):
         held = pairs.fold == fold
@@ -64,7 +62,7 @@ def test_the_gate_closes_where_the_shape_is_wrong() -> None:
     near = terms.likeness(terms.prepared(drawn.table), first, second)
     joined = (near > 0.62) & (near < 0.72)
     found = gate(
-        People(
+        Factual(
             drawn.ids, drawn.order, drawn.table, drawn.sens, np.stack([first, second])[:, joined]
         )
     )
@@ -89,7 +87,7 @@ def test_degrees_alone_do_not_open_the_gate() -> None:
 def test_too_few_edges_close_the_gate() -> None:
     drawn = people(100, 3, SHARP)
     for count in (0, 1, 49):
-        few = People(drawn.ids, drawn.order, drawn.table, drawn.sens, drawn.edges[:, :count])
+        few = Factual(drawn.ids, drawn.order, drawn.table, drawn.sens, drawn.edges[:, :count])
         found = gate(few)
         assert not found.open
         assert f"{count} edges among 4950 pairs are too few to fit" in found.notes()[0]
@@ -99,6 +97,6 @@ def test_pairs_of_equal_probability_share_a_bin() -> None:
     # Features of two values, and edges that follow the groups: four probabilities or so.
     drawn = people(150, 4, np.array([-2.0, 0.0, 0.0, -2.0, 1.0]))
     flat = np.round(drawn.table[:, :1] > 0).astype(np.float64)
-    found = gate(People(drawn.ids, drawn.order, flat, drawn.sens, drawn.edges))
+    found = gate(Factual(drawn.ids, drawn.order, flat, drawn.sens, drawn.edges))
     assert found.held_out is not None
     assert found.held_out.misplaced < 0.1

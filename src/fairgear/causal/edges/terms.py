@@ -1,4 +1,4 @@
-"""What the logit of an edge is made of: how alike two people are, their degrees, their groups."""
+"""The terms in the logit of an edge: the likeness of two people, their degrees, their groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairgear.causal.edge_kernel import Floats, Integers, likeness
+from fairgear.causal.edges.kernel import Floats, Integers, likeness
 from fairgear.registry import Registry
 
 
@@ -16,8 +16,8 @@ from fairgear.registry import Registry
 class Coefficients:
     """logit p_ij = intercept + slope·likeness_ij + degree·(h_i + h_j) + groups[s_i + s_j].
 
-    h_i = log(1 + neighbours of i other than j): what the rest of the graph says about how many
-    people i knows. Without "other than j" an edge would be explained by having counted itself.
+    h_i = log(1 + number of neighbours of i other than j): how active i is in the rest of the
+    graph. If j counted too, the edge would explain itself.
     """
 
     intercept: float
@@ -31,12 +31,11 @@ class EdgeTerms(ABC):
     """The terms of one kind of edge model, fitted to a table.
 
     Attributes:
-        columns: which columns of x are compared; never the sensitive one, whose part the group
-            terms play.
-        scale: (len(columns),), what each difference is multiplied by.
+        columns: the columns of x that are compared; never the sensitive one, which the group
+            terms stand for.
+        scale: (len(columns),), the factor of each difference.
     """
 
-    name: ClassVar[str]
     cosine: ClassVar[bool]
     parameters: ClassVar[tuple[str, ...]]
     """Names, in the order of the columns of `design`."""
@@ -46,23 +45,23 @@ class EdgeTerms(ABC):
 
     @classmethod
     def of(cls, table: Floats, skip: int | None) -> EdgeTerms:
-        """The terms for a table (n, d) in the order of the ids; `skip` is the sensitive column."""
+        """The terms for a table (n, d) sorted by id; `skip` is the sensitive column."""
         used = np.array([k for k in range(table.shape[1]) if k != skip], dtype=np.int64)
         return cls(used, np.ones(len(used)))
 
     def prepared(self, table: Floats) -> Floats:
-        """The table as `likeness` takes it: (columns, n), contiguous."""
+        """The table in the form that `likeness` takes: (columns, n), contiguous."""
         return np.ascontiguousarray(table[:, self.columns].T)
 
     def likeness(self, prepared: Floats, first: Integers, second: Integers) -> Floats:
-        """How alike the people of each pair are."""
+        """The likeness of each pair."""
         result = np.empty(len(first))
         likeness(prepared, self.scale, self.cosine, first, second, result)
         return result
 
     @abstractmethod
     def design(self, alike: Floats, activity: Floats, groups: Integers) -> Floats:
-        """(m, parameters): what the logit is linear in.
+        """(m, parameters): the regressors of the logit.
 
         Args:
             alike: the likeness of each pair.
@@ -72,27 +71,25 @@ class EdgeTerms(ABC):
 
     @abstractmethod
     def coefficients(self, theta: Floats) -> Coefficients:
-        """Parameters in the order of `parameters`, by what they do."""
+        """The parameters, in the order of `parameters`, by their role."""
 
 
 class DistanceTerms(EdgeTerms):
     """1/(1 + distance), degrees, and a level for each pair of groups; 0-0 is the reference.
 
-    Distance is the root of the mean squared difference over the columns, each in units of its
-    standard deviation: otherwise the column with the largest unit would decide alone, and more
-    columns would mean less likeness. A typical pair is √2 apart. Columns that never vary are
-    left out.
+    Distance is the root mean squared difference over the columns, each divided by its standard
+    deviation; otherwise the column with the largest unit would dominate, and more columns would
+    mean less likeness. A typical pair is √2 apart. Constant columns are left out.
     """
 
-    name = "distance"
     cosine = False
     parameters = ("intercept", "likeness", "degree", "groups 0-1", "groups 1-1")
 
     @classmethod
     def of(cls, table: Floats, skip: int | None) -> EdgeTerms:
-        """Which columns vary, and how much."""
+        """The columns that vary, and by how much."""
         spread = table.std(axis=0)
-        # A column of equal values can have a spread of rounding errors.
+        # The spread of a constant column can be a rounding error above 0.
         varies = np.ptp(table, axis=0) > 0
         used = np.array([k for k in np.flatnonzero(varies) if k != skip], dtype=np.int64)
         return cls(used, 1.0 / (spread[used] * np.sqrt(max(len(used), 1))))
@@ -108,18 +105,16 @@ class DistanceTerms(EdgeTerms):
 
 
 class CosineTerms(EdgeTerms):
-    """The paper's: the cosine of the features, and whether the groups are the same.
+    """The paper's: the cosine of the raw features, and whether the groups are the same.
 
-    With an intercept and a scale, without which it cannot give a sparse graph. The features are
-    taken as they are.
+    An intercept and a slope are added; without them the graph could not be sparse.
     """
 
-    name = "cosine"
     cosine = True
     parameters = ("intercept", "cosine", "same group")
 
     def prepared(self, table: Floats) -> Floats:
-        """People of unit length; a person of zeros stays so."""
+        """People scaled to unit length; zero rows stay zero."""
         rows = table[:, self.columns]
         total = np.zeros(len(rows))
         for column in rows.T:

@@ -6,28 +6,36 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairgear.causal.edge_fit import Fit
-from fairgear.causal.edge_kernel import Floats, Integers
-from fairgear.causal.edge_model import EdgeModel, World
-from fairgear.causal.edge_people import People
-from fairgear.causal.edge_terms import CosineTerms, DistanceTerms
-from fairgear.causal.noise import pair_uniform
-from tests.causal.edge_graphs import BIG, adjacency_of, alike, chances, noise, people, probabilities
+from fairgear.causal.edges.kernel import Floats, Integers
+from fairgear.causal.edges.model import EdgeModel, World
+from fairgear.causal.edges.pairs import Factual
+from fairgear.causal.edges.regression import Fit
+from fairgear.causal.edges.terms import CosineTerms, DistanceTerms
+from fairgear.hashing import pair_uniform
+from tests.causal.edges.graphs import (
+    BIG,
+    adjacency_of,
+    alike,
+    chances,
+    noise,
+    people,
+    probabilities,
+)
 
 STRONG = np.array([-3.0, 5.0, 0.25, -0.8, 0.9])
 
 
-def model_of(drawn: People, theta: Floats = STRONG) -> EdgeModel:
+def model_of(drawn: Factual, theta: Floats = STRONG) -> EdgeModel:
     return EdgeModel(DistanceTerms.of(drawn.table, None), Fit(theta, np.ones(len(theta))))
 
 
-def world_of(drawn: People, sens: Integers, shift: float = 0.7) -> World:
+def world_of(drawn: Factual, sens: Integers, shift: float = 0.7) -> World:
     return World(drawn, drawn.table + shift * (sens - drawn.sens)[:, None], sens)
 
 
 def written_out(model: EdgeModel, world: World) -> Floats:
     """The chance of every pair, over n×n matrices."""
-    drawn, weights = world.people, model.terms.coefficients(model.fit.theta)
+    drawn, weights = world.factual, model.terms.coefficients(model.fit.theta)
     matrix, scale = adjacency_of(drawn), model.terms.scale
     if model.terms.cosine:
         likeness = [t @ t.T for t in (_unit(drawn.table), _unit(world.table))]
@@ -59,7 +67,7 @@ def test_worlds_are_those_written_out(seed: int, cosine: bool) -> None:
         np.fill_diagonal(expected, False)
         got = model.edges(world, seed)
         assert np.array_equal(
-            adjacency_of(People(drawn.ids, drawn.order, drawn.table, sens, got)), expected
+            adjacency_of(Factual(drawn.ids, drawn.order, drawn.table, sens, got)), expected
         )
         assert len(np.unique(drawn.keys(got[0], got[1]))) == got.shape[1]
 
@@ -81,7 +89,7 @@ def test_pairs_of_people_who_stay_never_change_and_an_unchanged_logit_changes_no
 
 def test_people_who_move_alike_keep_their_distance_to_the_last_bit() -> None:
     drawn = people(50, 2)
-    whole = People(drawn.ids, drawn.order, np.round(8 * drawn.table), drawn.sens, drawn.edges)
+    whole = Factual(drawn.ids, drawn.order, np.round(8 * drawn.table), drawn.sens, drawn.edges)
     model = model_of(whole, np.array([-2.0, 6.0, 0.0, 0.0, 0.0]))
     # Every one of a group moves by the same amount; the other group stays.
     world = world_of(whole, np.zeros_like(whole.sens), shift=0.37109375)
@@ -122,7 +130,7 @@ def test_a_graph_that_follows_p_becomes_one_that_follows_p_of_the_new_world() ->
     count, graphs, rng = np.zeros((40, 40)), 600, np.random.default_rng(0)
     for seed in range(graphs):
         edges = np.stack(np.nonzero(np.triu(rng.random((40, 40)) < before, 1)))
-        drawn = People(base.ids, base.order, base.table, base.sens, edges)
+        drawn = Factual(base.ids, base.order, base.table, base.sens, edges)
         first, second = model_of(drawn, theta).edges(World(drawn, table, sens), seed)
         count[first, second] += 1
     upper = np.triu_indices(40, 1)
@@ -165,9 +173,9 @@ def test_noise_of_pairs_is_uniform_symmetric_and_independent() -> None:
 
 def test_negative_ids_are_looked_at_like_any() -> None:
     drawn = people(60, 6)
-    moved = People(drawn.ids - BIG - 30, drawn.order, drawn.table, drawn.sens, drawn.edges)
+    moved = Factual(drawn.ids - BIG - 30, drawn.order, drawn.table, drawn.sens, drawn.edges)
     model, world = model_of(moved), world_of(moved, 1 - moved.sens)
     expected = noise(moved.ids, 2) < written_out(model, world)
     np.fill_diagonal(expected, False)
-    got = People(moved.ids, moved.order, moved.table, moved.sens, model.edges(world, 2))
+    got = Factual(moved.ids, moved.order, moved.table, moved.sens, model.edges(world, 2))
     assert np.array_equal(adjacency_of(got), expected)
