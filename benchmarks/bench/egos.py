@@ -210,7 +210,7 @@ def ego_case(scene: Scene) -> Case:
 
         def run() -> None:
             egos = find_egos(structure, PageRank(K, precision=precision), nodes=people)
-            bits.pack(structure, egos.ids, egos.mask)
+            bits.pack(structure.canonical, egos.ids, egos.mask)
 
         return Work(run, len(people), f"PageRank ({precision}, as Gear at this size) and links")
 

@@ -133,7 +133,7 @@ def test_of_a_stored_graph_nothing_is_sorted(
     def sort(*_: object) -> None:
         raise AssertionError("sorted")
 
-    monkeypatch.setattr("fairgear.egos.index.Structure.of", sort)
+    monkeypatch.setattr("fairgear.graph.canonical.csr_from_keys", sort)
     assert same(sharded(graph, tmp_path / "egos", shard=50, k=7), WHOLE)
     assert same(WHOLE.in_world(graph), WHOLE.in_world(graph))
 

@@ -115,7 +115,7 @@ def evaluate_in(
     adapter.check(worlds)
     rows = select(graph, nodes)
     y, sens = (values[rows].cpu().numpy() for values in (graph.y, graph.sens))
-    clusters = communities(graph.edge_index, len(graph.x), graph.node_id)[rows].cpu().numpy()
+    clusters = communities(graph)[rows].cpu().numpy()
     summary = closed_neighborhood_mean(graph.sens, graph.edge_index)[rows].cpu().numpy()
     predictions = predict(adapter, worlds.factual, rows)
     notes = list(adapter.notes)

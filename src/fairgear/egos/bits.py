@@ -8,22 +8,23 @@ from torch import Tensor
 
 from fairgear.compiled import compiled, in_chunks
 from fairgear.egos.search import Flags
-from fairgear.egos.structure import Structure
 from fairgear.egos.table import Ints, Keys
+from fairgear.graph.canonical import Canonical
 
 WIDTH = 64
 CHUNK = 1024
 
 
-def pack(structure: Structure, ids: Tensor, mask_of: Tensor) -> Tensor:
+def pack(canonical: Canonical, ids: Tensor, mask_of: Tensor) -> Tensor:
     """Words (m, k): bit j of entry [i, a] is set iff members a and j of ego i are linked."""
-    members = structure.number_of[ids.numpy()]
+    indptr, indices = canonical.csr
+    members = canonical.numbers[ids].numpy()
     mask = mask_of.numpy()
     words = np.zeros(members.shape, np.int64)
 
     def work(start: int, stop: int) -> None:
         part = slice(start, stop)
-        _pack(structure.indptr, structure.indices, members[part], mask[part], words[part])
+        _pack(indptr, indices, members[part], mask[part], words[part])
 
     in_chunks(work, len(words), CHUNK, "ego adjacency")
     return torch.from_numpy(words)

@@ -62,7 +62,7 @@ class EgoIndex:
         The processes of a job find those of their share each, and all have all of them.
         """
         how = _checked(PageRank(k, alpha, tolerance, rank_by, steps, precision))
-        structure = structure_of(graph)
+        structure = Structure.of_canonical(graph.canonical)
         rows = torch.from_numpy(checked_rows(nodes, structure.num_nodes))
         return cls(**found_egos(structure, how, rows), key=_key(graph, how, nodes))
 
@@ -132,8 +132,7 @@ class EgoIndex:
 
     def in_world(self, graph: SensitiveGraph) -> EgoIndex:
         """The same members with the links that they have in another graph of the same nodes."""
-        structure = structure_of(graph)
-        words = bits.pack(structure, self.ids.cpu().long(), self.mask.cpu())
+        words = bits.pack(graph.canonical, self.ids.cpu().long(), self.mask.cpu())
         world = hashlib.sha256(f"{self.key}:{graph.fingerprint('edge_index')}".encode())
         return replace(self, adjacency=words.to(self.ids.device), key=world.hexdigest())
 
@@ -143,18 +142,11 @@ class EgoIndex:
         return make_batch(self.ids[rows], self.mask[rows], self.adjacency[rows], features)
 
 
-def structure_of(graph: SensitiveGraph) -> Structure:
-    """The neighbour lists of a graph; a stored one has them sorted already."""
-    if graph.csr is not None:
-        return Structure.of_csr(*graph.csr, graph.node_id)
-    return Structure.of(graph.edge_index, len(graph.x), graph.node_id)
-
-
 def found_egos(structure: Structure, how: PageRank, rows: Tensor) -> dict[str, Any]:
     """The fields of an index of `rows`; the processes of a job find those of their share each."""
     job, total = ranks(), len(rows)
     egos = find_egos(structure, how, nodes=rows[job.share(total)])
-    words = bits.pack(structure, egos.ids, egos.mask)
+    words = bits.pack(structure.canonical, egos.ids, egos.mask)
     return {
         "ids": job.gathered(egos.ids.int(), total),
         "mask": job.gathered(egos.mask, total),

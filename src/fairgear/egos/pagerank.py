@@ -125,7 +125,7 @@ def top_k_pagerank(
 
 def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = None) -> Egos:
     """The egos of `nodes` (rows; default: all) with what is known of their certainty."""
-    sources = structure.number_of[checked_rows(nodes, structure.num_nodes)]
+    sources = structure.canonical.numbers.numpy()[checked_rows(nodes, structure.num_nodes)]
     m = len(sources)
     ids = np.empty((m, how.k), np.int64)
     mask = np.zeros((m, how.k), np.bool_)
@@ -140,7 +140,7 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
     if doubtful:
         log(f"egos: {doubtful} of {m} have a last place that is tied, nearly, or past the budget")
     return Egos(
-        torch.from_numpy(structure.row_of[ids]),
+        structure.canonical.rows[torch.from_numpy(ids)],
         torch.from_numpy(mask),
         torch.from_numpy(uncertified),
     )

@@ -15,8 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.egos.index import EgoIndex, found_egos, structure_of
+from fairgear.egos.index import EgoIndex, found_egos
 from fairgear.egos.pagerank import PageRank
+from fairgear.egos.structure import Structure
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph
@@ -61,7 +62,7 @@ def sharded(
     if missing:
         if len(missing) < len(ranges):
             log(f"egos: {len(ranges) - len(missing)} of {len(ranges)} shards are there already")
-        structure, rank = structure_of(graph), PageRank(**how)
+        structure, rank = Structure.of_canonical(graph.canonical), PageRank(**how)
         with bar("egos", n, done=n - sum(ranges[at][1] - ranges[at][0] for at in missing)) as shown:
             for at in missing:
                 begin, end = ranges[at]

@@ -1,31 +1,29 @@
-"""What the push reads of a graph: neighbour lists in the order of node ids, components, twins."""
+"""What the push reads of a graph: its canonical neighbour lists, components and twins."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from fairgear.egos import csr
+from fairgear.compiled import compiled
 from fairgear.egos.table import Ints, Keys
 from fairgear.graph import validation
+from fairgear.graph.canonical import Canonical
 from fairgear.hashing import mix
+
+Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
 class Structure:
-    """An undirected graph whose nodes are numbered by the rank of their node_id.
+    """An undirected graph in its canonical order, and what is derived of its edges."""
 
-    That numbering is what makes the result independent of the order of rows: everything below
-    works in it, and `row_of` leads back.
-    """
-
-    indptr: Ints
-    indices: Keys
-    row_of: Ints
-    number_of: Ints
+    canonical: Canonical
     component: Keys
     component_size: Ints
     degrees: Keys
@@ -33,47 +31,37 @@ class Structure:
 
     @classmethod
     def of(cls, edge_index: Tensor, num_nodes: int, node_id: Tensor | None = None) -> Structure:
-        """Check the edges and sort them; an edge list that is not undirected is refused."""
+        """Of an edge list, which must be undirected, and ids (default: row numbers)."""
+        node_id = torch.arange(num_nodes) if node_id is None else node_id
         validation.check_edges(edge_index, num_nodes)
-        source, target = edge_index.cpu().numpy()
-        row_of, number_of = _numbering(node_id, num_nodes)
-        if not _rising(row_of):
-            source, target = number_of[source], number_of[target]
-        indptr, indices = csr.from_keys(source * num_nodes + target, num_nodes)
-        return cls._of(indptr, indices, row_of, number_of)
+        validation.check_node_ids(node_id, num_nodes)
+        return cls.of_canonical(Canonical(node_id, edge_index))
 
     @classmethod
-    def of_csr(cls, indptr: Ints, indices: Keys, node_id: Tensor | None = None) -> Structure:
-        """From sorted neighbour lists, which are checked, and kept as they are if node ids rise.
-
-        They may be read-only maps of files: nothing is copied then but what is derived of them.
-        """
-        indptr, indices = np.asarray(indptr), np.asarray(indices)
-        csr.check(indptr, indices)
-        num_nodes = len(indptr) - 1
-        row_of, number_of = _numbering(node_id, num_nodes)
-        if not _rising(row_of):
-            key = np.repeat(number_of * num_nodes, np.diff(indptr))
-            key += number_of[indices]
-            indptr, indices = csr.from_keys(key, num_nodes)
-        return cls._of(indptr, indices, row_of, number_of)
-
-    @classmethod
-    def _of(cls, indptr: Ints, indices: Keys, row_of: Ints, number_of: Ints) -> Structure:
+    def of_canonical(cls, canonical: Canonical) -> Structure:
+        """Of a graph's canonical order; neighbour lists that are maps of files are not copied."""
+        indptr, indices = canonical.csr
         return cls(
-            indptr,
-            indices,
-            row_of,
-            number_of,
-            *csr.components(indptr, indices),
+            canonical,
+            *_components(indptr, indices),
             np.diff(indptr).astype(np.int32),
             _twins(indptr, indices),
         )
 
     @property
+    def indptr(self) -> Ints:
+        """Where the neighbours of each node begin."""
+        return self.canonical.csr[0]
+
+    @property
+    def indices(self) -> Keys:
+        """The neighbours of all nodes, sorted for each."""
+        return self.canonical.csr[1]
+
+    @property
     def num_nodes(self) -> int:
         """Number of nodes."""
-        return len(self.indptr) - 1
+        return len(self.canonical)
 
 
 def adjacency_matrix(indptr: Ints, indices: Keys) -> sparse.csr_array:
@@ -91,7 +79,7 @@ def _twins(indptr: Ints, indices: Keys) -> Keys:
     """
     n = len(indptr) - 1
     own = mix(np.arange(n, dtype=np.uint64))
-    neighbours = csr.neighbour_sums(indptr, indices, own)
+    neighbours = _neighbour_sums(indptr, indices, own)
     twins = np.repeat(np.arange(n, dtype=np.int32)[:, None], 2, axis=1)
     connected = np.flatnonzero(np.diff(indptr) > 0)
     # No node has twins of both kinds, those it is linked to and those it is not.
@@ -107,20 +95,40 @@ def _twins(indptr: Ints, indices: Keys) -> Keys:
     return twins
 
 
-def _numbering(node_id: Tensor | None, num_nodes: int) -> tuple[Ints, Ints]:
-    """Rows in the order of their node ids, and the place of each row in that order."""
-    rows = np.arange(num_nodes)
-    if node_id is None:
-        return rows, rows
-    validation.check_node_ids(node_id, num_nodes)
-    ids = node_id.cpu().numpy()
-    if _rising(ids):
-        return rows, rows
-    row_of = np.argsort(ids)
-    number_of = np.empty_like(row_of)
-    number_of[row_of] = rows
-    return row_of, number_of
+@compiled
+def _components(indptr: Ints, indices: Keys) -> tuple[Keys, Ints]:
+    """The component of each node, numbered by their first nodes, and how many nodes it has."""
+    n = len(indptr) - 1
+    label = np.full(n, -1, np.int32)
+    size = np.empty(n, np.int64)
+    queue = np.empty(n, np.int32)
+    found = 0
+    for root in range(n):
+        if label[root] >= 0:
+            continue
+        label[root] = found
+        queue[0] = root
+        done, waiting = 0, 1
+        while done < waiting:
+            node = queue[done]
+            done += 1
+            for edge in range(indptr[node], indptr[node + 1]):
+                other = indices[edge]
+                if label[other] < 0:
+                    label[other] = found
+                    queue[waiting] = other
+                    waiting += 1
+        for place in range(waiting):
+            size[queue[place]] = waiting
+        found += 1
+    return label, size
 
 
-def _rising(numbers: Ints) -> bool:
-    return bool((numbers[1:] > numbers[:-1]).all())
+@compiled
+def _neighbour_sums(indptr: Ints, indices: Keys, own: Hashes) -> Hashes:
+    """For each node the sum of its neighbours' hashes."""
+    sums = np.zeros(len(indptr) - 1, np.uint64)
+    for node in range(len(sums)):
+        for edge in range(indptr[node], indptr[node + 1]):
+            sums[node] += own[indices[edge]]
+    return sums

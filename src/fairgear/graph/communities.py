@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.errors import ParameterError
+from fairgear.graph.sensitive_graph import SensitiveGraph
 
 Integers = NDArray[np.int64]
 
@@ -25,53 +26,36 @@ Integers = NDArray[np.int64]
 MAX_SWEEPS = 30
 
 
-def communities(
-    edge_index: Tensor,
-    num_nodes: int,
-    node_id: Tensor | None = None,
-    max_size: int | None = None,
-) -> Tensor:
+def communities(graph: SensitiveGraph, max_size: int | None = None) -> Tensor:
     """Community of each node, an int64 tensor of labels 0 to C − 1.
 
     Args:
-        edge_index: (2, E), both directions of each edge.
-        num_nodes: n; nodes without edges are communities of one.
-        node_id: stable ids, one a node; they decide the order of work and all ties, so that
-            reordering the nodes reorders the labels and changes nothing else. Row numbers if
-            not given.
+        graph: nodes without edges are communities of one. Its ids decide the order of work and
+            all ties, so that reordering the rows reorders the labels and changes nothing else.
         max_size: most nodes in one community; √n rounded up if not given, which leaves at
             least about √n communities to resample.
 
     Returns:
         Labels, numbered by the smallest id in each community.
     """
-    limit = math.isqrt(max(num_nodes - 1, 0)) + 1 if max_size is None else max_size
+    num_nodes = len(graph.x)
+    limit = math.isqrt(num_nodes - 1) + 1 if max_size is None else max_size
     if limit < 1:
         raise ParameterError("max_size", max_size, "at least 1", "leave it out for √n")
-    if node_id is None:
-        order = np.arange(num_nodes, dtype=np.int64)
-    else:
-        order = node_id.cpu().argsort().numpy()
-    if len(order) != num_nodes:
-        raise ParameterError(
-            "node_id", f"{len(order)} ids", f"{num_nodes}, one a node", "pass the ids of all nodes"
-        )
-    rank = np.empty(num_nodes, dtype=np.int64)
-    rank[order] = np.arange(num_nodes)
-    source, target = rank[edge_index.cpu().numpy()]
+    source, target = graph.canonical.edge_index.numpy()
     weight = np.ones(len(source), dtype=np.int64)
     label = np.arange(num_nodes, dtype=np.int64)
     size = np.ones(num_nodes, dtype=np.int64)
     while True:
         indptr, neighbor, weight = _compressed(source, target, weight, len(size))
         moved = _numbered_by_first(_move(indptr, neighbor, weight, size, limit, MAX_SWEEPS))
-        if len(size) == 0 or moved.max() + 1 == len(size):
+        if moved.max() + 1 == len(size):
             break
         label = moved[label]
         source = moved[np.repeat(np.arange(len(size)), np.diff(indptr))]
         target = moved[neighbor]
         size = np.bincount(moved, weights=size).astype(np.int64)
-    return torch.from_numpy(label[rank]).to(edge_index.device)
+    return torch.from_numpy(label)[graph.canonical.numbers].to(graph.x.device)
 
 
 def _compressed(
@@ -82,9 +66,8 @@ def _compressed(
     total = np.zeros(len(key), dtype=np.int64)
     np.add.at(total, where, weight)
     indptr = np.zeros(n + 1, dtype=np.int64)
-    if n:
-        indptr[1:] = np.cumsum(np.bincount(key // n, minlength=n))
-    return indptr, key % max(n, 1), total
+    indptr[1:] = np.cumsum(np.bincount(key // n, minlength=n))
+    return indptr, key % n, total
 
 
 def _numbered_by_first(label: Integers) -> Integers:

@@ -6,14 +6,13 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
 from fairgear.errors import GraphError
 from fairgear.graph import validation
+from fairgear.graph.canonical import Canonical
 from fairgear.graph.edges import sort_edges
 from fairgear.npy_stream import raw_bytes
 
@@ -157,16 +156,24 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         return int(self.edge_index.shape[1]) // 2
 
     @property
-    def csr(self) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
-        """Where the neighbours of each row begin, and the neighbours; None where not stored."""
-        stored = self.stored
-        return stored.csr if stored and stored.holds("edge_index", self.edge_index) else None
+    def canonical(self) -> Canonical:
+        """The order by node id: rows, numbers and neighbour lists, computed once."""
+        held: Canonical | None = self.__dict__.get("_canonical")
+        if held is None or not held.is_of(self.node_id, self.edge_index):
+            stored = self.stored
+            kept = stored is not None and stored.holds("edge_index", self.edge_index)
+            held = Canonical(self.node_id, self.edge_index, stored.csr if kept and stored else None)
+            self.__dict__["_canonical"] = held
+        return held
 
     def replace(self, **changes: Any) -> SensitiveGraph:
         """A new, validated graph with some fields changed; this one stays as it is."""
         fields = {key: self.get(key) for key in {*self._constructor_fields(), *self.keys()}}
         fields.update(changes)
-        return SensitiveGraph(**fields)
+        made = SensitiveGraph(**fields)
+        # Worth keeping where neither edges nor ids are among the changes.
+        made.__dict__["_canonical"] = self.__dict__.get("_canonical")
+        return made
 
     def permute(self, order: Tensor) -> SensitiveGraph:
         """The same graph with row `order[i]` moved to row i; `node_id` goes along."""
@@ -192,6 +199,9 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             content = _digest(value) if content is None else content
             digest.update(f"{key}:{value.dtype}:{tuple(value.shape)}:{content};".encode())
         return digest.hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_canonical"}
 
     @staticmethod
     def _constructor_fields() -> tuple[str, ...]:

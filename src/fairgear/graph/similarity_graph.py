@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fairgear.graph.canonical import rows_by_id
 from fairgear.graph.scaling import ColumnScale
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.similarity import SimilarityRule
@@ -53,7 +54,7 @@ def similarity_graph(
     node_id = torch.arange(len(raw)) if node_id is None else node_id
     check_node_ids(node_id, len(raw))
     # By id: which of several rows at the same distance are nearest depends on their order.
-    order = node_id.argsort()
+    order = rows_by_id(node_id)
     table = raw[order].numpy()
     joined = rule.edges(table) if join is None else join(table, rule)
     scale = ColumnScale.of(raw, sens_column)

@@ -45,7 +45,7 @@ def split(
         train_labels: for `released`, how many training labels at most.
     """
     draw = SPLITS[name]
-    by_id = graph.node_id.cpu().argsort().numpy()
+    by_id = graph.canonical.rows.numpy()
     y = graph.y.cpu().numpy()[by_id]
     if not (y >= 0).any():
         raise GraphError("labels y", "none known", "labelled nodes", "give labels")

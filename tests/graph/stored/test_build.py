@@ -76,8 +76,7 @@ def test_edges_are_those_of_undirected_edges(
     graph = open_stored(folder / "g", verify=True)
     expected = undirected_edges(torch.tensor(listed).T, n)
     assert torch.equal(graph.edge_index, expected)
-    assert graph.csr is not None
-    indptr, indices = graph.csr
+    indptr, indices = graph.canonical.csr
     assert np.array_equal(np.diff(indptr), np.bincount(expected[0].numpy(), minlength=n))
     assert np.array_equal(indices, expected[1].numpy())
     assert not list(folder.glob(f".*{PARTIAL}"))

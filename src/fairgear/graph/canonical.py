@@ -1,0 +1,160 @@
+"""The canonical order of a graph: nodes numbered by the rank of their node_id.
+
+Whatever depends on the order of nodes (a sum of floats, a tie, a random draw) works in this
+numbering, so that reordering the rows of a graph changes nothing.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairgear.compiled import compiled
+from fairgear.errors import GraphError
+from fairgear.graph.edges import in_order, sort_edges
+
+Ints = NDArray[np.int64]
+Keys = NDArray[np.int32]
+Csr = tuple[Ints, Keys]
+
+
+class Canonical:
+    """Rows by node id, and the edges in that numbering; on the CPU, computed when first used.
+
+    Args:
+        node_id: (n,), all different.
+        edge_index: (2, E), both directions of each edge.
+        csr: the neighbour lists of the rows, where they are known; they are checked when used.
+
+    Attributes:
+        rows: (n,), the row of each number.
+        numbers: (n,), the number of each row.
+        sorted: whether the rows are in canonical order already.
+    """
+
+    def __init__(self, node_id: Tensor, edge_index: Tensor, csr: Csr | None = None) -> None:
+        self._source = _versions(node_id, edge_index)
+        self._edge_index = edge_index
+        self._csr = csr
+        ids = node_id.cpu()
+        self.sorted = in_order(ids)
+        if self.sorted:
+            self.rows = self.numbers = torch.arange(len(ids))
+        else:
+            self.rows = rows_by_id(ids)
+            self.numbers = torch.empty_like(self.rows)
+            self.numbers[self.rows] = torch.arange(len(ids))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def is_of(self, node_id: Tensor, edge_index: Tensor) -> bool:
+        """Whether it was made of these tensors as they are now."""
+        now = _versions(node_id, edge_index)
+        return all(a is b and m == n for (a, m), (b, n) in zip(self._source, now, strict=True))
+
+    @cached_property
+    def csr(self) -> Csr:
+        """`indptr` (n + 1) and `indices` (E): the sorted neighbours of each number."""
+        n = len(self)
+        if self._csr is not None:
+            indptr, indices = map(np.asarray, self._csr)
+            check_csr(indptr, indices)
+            if self.sorted:
+                return indptr, indices
+            numbers = self.numbers.numpy()
+            key = np.repeat(numbers * n, np.diff(indptr))
+            key += numbers[indices]
+            return csr_from_keys(key, n)
+        source, target = self._edge_index.cpu()
+        if not self.sorted:
+            source, target = self.numbers[source], self.numbers[target]
+        return csr_from_keys((source * n + target).numpy(), n)
+
+    @cached_property
+    def edge_index(self) -> Tensor:
+        """(2, E), both directions of each edge between numbers, sorted."""
+        edges = self._edge_index.cpu()
+        return sort_edges(edges if self.sorted else self.numbers[edges], len(self))
+
+    def in_rows(self, edge_index: Tensor) -> Tensor:
+        """Edges between numbers as sorted edges between the rows of the graph."""
+        return edge_index if self.sorted else sort_edges(self.rows[edge_index], len(self))
+
+    def by_id(self, rows: Tensor) -> Tensor:
+        """Some rows of the graph, each at most once, in the order of their ids."""
+        chosen = torch.zeros(len(self), dtype=torch.bool)
+        chosen[rows.cpu()] = True
+        return self.rows[chosen[self.rows]]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # It is never changed, and `is_of` tells that it is not of the copied tensors.
+        return self
+
+
+def rows_by_id(node_id: Tensor) -> Tensor:
+    """Rows in the order of their ids, on the CPU."""
+    return node_id.cpu().argsort()
+
+
+def csr_from_keys(key: Ints, num_nodes: int) -> Csr:
+    """Neighbour lists of edges given as source · num_nodes + target; `key` is sorted in place."""
+    if not (key[1:] > key[:-1]).all():
+        # Sorting the keys themselves needs half the memory of an argsort.
+        key.sort()
+    indptr = np.searchsorted(key, np.arange(num_nodes + 1) * num_nodes)
+    return indptr.astype(np.int64, copy=False), (key % num_nodes).astype(np.int32)
+
+
+def check_csr(indptr: Ints, indices: Keys) -> None:
+    """Refuse neighbour lists that are out of range, unsorted or not of an undirected graph."""
+    shape = indptr.ndim == 1 and indices.ndim == 1 and len(indptr) > 0
+    if not shape or indptr.dtype != np.int64 or indices.dtype != np.int32:
+        raise _refused(
+            f"{indptr.dtype} of shape {indptr.shape} and {indices.dtype} of shape {indices.shape}",
+            "int64 of shape (nodes + 1,) and int32 of shape (edges,)",
+        )
+    if indptr[0] != 0 or indptr[-1] != len(indices) or bool((np.diff(indptr) < 0).any()):
+        raise _refused(
+            f"indptr from {indptr[0]} to {indptr[-1]}", f"rising from 0 to {len(indices)}"
+        )
+    wrong = _first_wrong(indptr, indices)
+    if wrong >= 0:
+        raise _refused(
+            f"row {wrong}, which is not sorted, or not that of an undirected graph",
+            "rising neighbours, none twice or the node itself, each edge in both its rows",
+        )
+
+
+def _refused(got: str, allowed: str) -> GraphError:
+    next_step = "build them from the edges of fairgear.graph.undirected_edges"
+    return GraphError("indptr and indices", got, allowed, next_step)
+
+
+def _versions(*tensors: Tensor) -> list[tuple[Tensor, int]]:
+    # Tensors made in inference mode have no version, and cannot be changed outside it.
+    return [(one, 0 if one.is_inference() else one._version) for one in tensors]
+
+
+@compiled
+def _first_wrong(indptr: Ints, indices: Keys) -> int:
+    n = len(indptr) - 1
+    # Rows are read in rising order, so each must be the next entry of its neighbours' rows.
+    following = indptr[:-1].copy()
+    for node in range(n):
+        for edge in range(indptr[node], indptr[node + 1]):
+            other = indices[edge]
+            if other < 0 or other >= n or other == node:
+                return node
+            if edge > indptr[node] and other <= indices[edge - 1]:
+                return node
+            twin = following[other]
+            if twin >= indptr[other + 1] or indices[twin] != node:
+                return node
+            following[other] = twin + 1
+    return -1
