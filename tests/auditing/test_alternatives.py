@@ -92,7 +92,7 @@ def test_quantiles_on_the_exact_model(graph: SensitiveGraph, worlds: Worlds) -> 
     """Links are the exact ones; features keep their rank in the other group."""
     table, before = graph.x.double().numpy(), graph.sens.numpy()
     ids = graph.node_id
-    quantiles = FeatureQuantiles().fit(table, before, ids.numpy(), graph.sens_column)
+    quantiles = FeatureQuantiles().fit(table, before, graph.sens_column)
     for own, world in paired(worlds, "quantile"):
         assert torch.equal(world.edge_index, own.edge_index)
         stayed = world.sens == graph.sens

@@ -200,5 +200,5 @@ def moved_to_one(name: str, features: str) -> tuple[Floats, Floats]:
     graph = graph_of(name)
     assert graph.raw is not None
     table, sens = graph.raw.numpy(), graph.sens.numpy()
-    model = FEATURE_MODELS[features]().fit(table, sens, graph.node_id.numpy(), graph.sens_column)
+    model = FEATURE_MODELS[features]().fit(table, sens, graph.sens_column)
     return table, model.moved(table, sens, np.ones_like(sens), graph.node_id, seed=0)

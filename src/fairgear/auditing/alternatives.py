@@ -128,7 +128,8 @@ def _other_features(graph: SensitiveGraph, own: CausalModel, features: str, seed
         return _asking(graph, seed, fitted.fit(graph))
     table = graph.x.cpu().double().numpy()
     before, ids = graph.sens.cpu().numpy(), graph.node_id.cpu()
-    model = FEATURE_MODELS[features]().fit(table, before, ids.numpy(), graph.sens_column)
+    rows = graph.canonical.rows.numpy()
+    model = FEATURE_MODELS[features]().fit(table[rows], before[rows], graph.sens_column)
 
     def make(world: World) -> SensitiveGraph:
         moved = model.moved(table, before, world.sens.cpu().numpy(), ids, seed=seed)

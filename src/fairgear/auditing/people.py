@@ -27,7 +27,7 @@ def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
             "at least one node, each once",
             "make a split with fairgear.graph.split, or pass nodes=torch.arange(n)",
         )
-    return rows[graph.node_id.cpu()[rows].argsort()]
+    return graph.canonical.by_id(rows)
 
 
 def sample(graph: SensitiveGraph, rows: Tensor, most: int, seed: int) -> Tensor:

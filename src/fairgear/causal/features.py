@@ -29,16 +29,14 @@ class FeatureModel(ABC):
     how: ClassVar[str]
     """How the features are moved, to be read after "Features are moved"."""
 
-    def fit(self, table: Floats, sens: Integers, node_id: Integers, skip: int | None) -> Self:
-        """Learn from a table (n, d); `skip` is the column that holds `sens`, if any."""
+    def fit(self, table: Floats, sens: Integers, skip: int | None) -> Self:
+        """Learn from a table (n, d) in canonical order; `skip` is the column that holds `sens`."""
         for group in (0, 1):
             if not (sens == group).any():
                 what, got = "a graph to fit a causal model on", f"nobody in group {group}"
                 raise GraphError(what, got, "people of both groups", "fit on the factual graph")
-        # Sorted by id, so that sums do not depend on the order of the rows.
-        order = np.argsort(node_id, kind="stable")
         self._skip = skip
-        self._learn(table[order], sens[order])
+        self._learn(table, sens)
         return self
 
     def moved(

@@ -69,7 +69,7 @@ class FittedCausalModel(CausalModel):
         self._cached = None
         self._columns, self._sens_column = list(graph.feature_names), graph.sens_column
         self._feature_model = FEATURE_MODELS[self.features]().fit(
-            factual.table, factual.sens, factual.ids, graph.sens_column
+            factual.table, factual.sens, graph.sens_column
         )
         self._edges = None
         if self.edges != "fixed":

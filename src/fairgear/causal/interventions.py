@@ -118,7 +118,7 @@ def released_world(
 
 def _difference_of_means(graph: SensitiveGraph) -> Tensor:
     """E[X | s = 1] − E[X | s = 0], summed in order of the ids; 0 if a group is empty."""
-    order = graph.node_id.argsort()
+    order = graph.canonical.rows.to(graph.x.device)
     x, sens = graph.x[order].double(), graph.sens[order]
     if not 0 < int(sens.sum()) < len(sens):
         return torch.zeros_like(graph.x[0])

@@ -14,6 +14,7 @@ from fairgear.causal.features import FEATURE_MODELS, FeatureModel, Floats, Integ
 from fairgear.causal.interventions import as_assignment
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, SimilarityMechanism
+from fairgear.graph.canonical import Canonical
 from fairgear.graph.similarity import SimilarityEdges
 
 
@@ -42,7 +43,7 @@ class SimilarityCausalModel(CausalModel):
     def _fit(self, graph: SensitiveGraph) -> None:
         factual = _Factual.of(graph)
         self._feature_model = FEATURE_MODELS[self.features]().fit(
-            factual.table, factual.sens, factual.node_id.numpy(), graph.sens_column
+            factual.table[factual.rows], factual.sens[factual.rows], graph.sens_column
         )
         self._factual = factual
 
@@ -89,11 +90,10 @@ class _Factual:
     mechanism: SimilarityMechanism
     raw: Tensor
     node_id: Tensor
+    canonical: Canonical
     x: Tensor
     table: Floats
     sens: Integers
-    order: Integers
-    """Rows by node id; in the nearest-neighbours mode the rule depends on the order of the rows."""
     built: SimilarityEdges
 
     @classmethod
@@ -107,14 +107,13 @@ class _Factual:
                 "build it with fairgear.graph.similarity_graph, or use the fitted model",
             )
         raw, node_id, x = raw.cpu(), graph.node_id.cpu(), graph.x.cpu()
-        order = node_id.argsort().numpy()
-        table = np.ascontiguousarray(raw.numpy())
-        built = mechanism.rule.build(table[order])
+        canonical, table = graph.canonical, np.ascontiguousarray(raw.numpy())
+        # In the nearest-neighbours mode the rule depends on the order of the rows.
+        built = mechanism.rule.build(table[canonical.rows.numpy()])
         same_x = torch.equal(mechanism.scale(raw), x)
-        factual = cls(mechanism, raw, node_id, x, table, graph.sens.cpu().numpy(), order, built)
-        if not same_x or not torch.equal(
-            factual._in_graph_order(built.edge_index), graph.edge_index.cpu()
-        ):
+        sens = graph.sens.cpu().numpy()
+        factual = cls(mechanism, raw, node_id, canonical, x, table, sens, built)
+        if not same_x or not torch.equal(built.edge_index, canonical.edge_index):
             raise GraphError(
                 what,
                 f"{'edges' if same_x else 'features'} that differ from those of its table",
@@ -134,16 +133,13 @@ class _Factual:
 
     def edges(self, table: Floats, rows: Integers) -> Tensor:
         """The edges of a table that differs only in `rows`."""
-        place = np.empty_like(self.order)
-        place[self.order] = np.arange(len(place))
-        return self._in_graph_order(self.built.after(table[self.order], place[rows]))
+        numbers = self.canonical.numbers.numpy()
+        return self.canonical.in_rows(self.built.after(table[self.rows], numbers[rows]))
 
-    def _in_graph_order(self, edge_index: Tensor) -> Tensor:
-        n = len(self.order)
-        if np.array_equal(self.order, np.arange(n)):
-            return edge_index
-        moved = torch.from_numpy(self.order)[edge_index]
-        return moved[:, (moved[0] * n + moved[1]).argsort()]
+    @property
+    def rows(self) -> Integers:
+        """Rows of the graph in canonical order."""
+        return self.canonical.rows.numpy()
 
 
 CAUSAL_MODELS.add("similarity", SimilarityCausalModel)

@@ -40,7 +40,7 @@ class Answers:
 
     def by_id(self, graph: SensitiveGraph) -> Answers:
         """The same, sorted by the graph's node ids."""
-        order = graph.node_id.argsort().numpy()
+        order = graph.canonical.rows.numpy()
         return Answers(self.scores[order], self.embeddings[order], self.threshold)
 
 

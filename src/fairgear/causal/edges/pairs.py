@@ -49,20 +49,13 @@ class Factual:
     @classmethod
     def of(cls, graph: SensitiveGraph) -> Factual:
         """From a graph."""
-        node_id = graph.node_id.cpu().numpy()
-        order = np.argsort(node_id, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        source, target = place[graph.edge_index.cpu().numpy()]
-        once = source < target
-        first, second = source[once], target[once]
-        by_place = np.argsort(first * len(order) + second)
+        order, edges = graph.canonical.rows.numpy(), graph.canonical.edge_index.numpy()
         return cls(
-            ids=node_id[order],
+            ids=graph.node_id.cpu().numpy()[order],
             order=order,
             table=graph.x.cpu().numpy().astype(np.float64)[order],
             sens=graph.sens.cpu().numpy().astype(np.int64)[order],
-            edges=np.stack([first[by_place], second[by_place]]),
+            edges=np.ascontiguousarray(edges[:, edges[0] < edges[1]]),
         )
 
     @property
