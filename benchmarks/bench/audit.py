@@ -1,4 +1,4 @@
-"""An audit of a whole graph, and a world for each person instead."""
+"""An audit of a whole graph, and one world per person."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Smoothed:
 
 
 def audit_case(scene: Scene) -> Case:
-    """δCF of everybody in whole-graph worlds, and, one by one, who flips by their own s.
+    """δCF of everybody in whole-graph worlds, and people flipped one by one.
 
-    The two answer different questions, and the first fits the causal model in its time: no ratio.
+    The two answer different questions, and the first includes the causal model's fit: no ratio.
     """
     graph, n = scene.graph, len(scene.graph.x)
     model = Smoothed(graph.x.shape[1])

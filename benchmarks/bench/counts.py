@@ -1,4 +1,4 @@
-"""What the work needs at least: operations, bytes moved and random accesses, by counting.
+"""What the work needs at least: operations, bytes moved and random accesses.
 
 A multiplication and an addition are two operations. B egos of k members have f features each;
 w is the width of the encoder, h and l the hidden width and the latent dimension of the VAE.
@@ -41,7 +41,7 @@ def linear(rows: float, width_in: float, width_out: float) -> float:
 class Encoder:
     """Operations of a GraphSAGE encoder, forward: means over neighbours, and linear maps.
 
-    Those of the first layer are apart: its input needs no gradient.
+    Those of the first layer are separate: its input needs no gradient.
     """
 
     first_mean: float
@@ -66,7 +66,7 @@ class Encoder:
 
     @property
     def backward(self) -> float:
-        """A map has a gradient of its weights and one of its input, a mean one of its input."""
+        """A map has gradients of its weights and its input; a mean has one of its input."""
         return self.first_maps + self.means + 2 * self.maps
 
 
@@ -134,15 +134,15 @@ def embedding(egos: int, k: int, f: int, w: int, layers: int) -> Needs:
 
 
 def gathers(egos: int, k: int, f: int) -> float:
-    """Cache lines of the members' features, which lie anywhere."""
+    """Cache lines of the members' features, which are scattered over memory."""
     return egos * k * -(-FLOAT * f // LINE)
 
 
 def push(pushes: float, touched: float) -> Needs:
     """A push reads where a node's neighbours begin and the neighbours: two random accesses.
 
-    Each node that is touched for the first time costs a third: its degree. The residuals
-    themselves are in a table small enough for the caches.
+    The first visit of a node costs a third: its degree. The residuals are in a table that fits
+    the caches.
     """
     return Needs(accesses=2 * pushes + touched)
 

@@ -25,11 +25,11 @@ from fairgear.egos import PageRank, Structure, bits, find_egos
 from fairgear.methods.gear_config import GearConfig
 
 K, ALPHA, TOLERANCE, LOOSE = 20, 0.15, 1e-5, 1e-4
-# People of quick sides and of slow ones, at most. In a small graph a push goes everywhere and takes
-# long, so that no more than one in `ONE_IN` is asked about.
+# The most people for fast and for slow sides. In a small graph a push reaches everybody and takes
+# long, so at most one person in `ONE_IN` is used.
 MANY, SOME, FEW, PLAIN, ONE_IN = 1000, 200, 8, 5, 10
-# The share of the proven top 20 that two sides are compared at, and what get_ppr is tried with
-# until it finds it; the share of the time for a benchmark that a person may take before that ends.
+# The share of the proven top 20 at which two sides are compared, the bounds with which get_ppr is
+# tried, and the share of a benchmark's time that one person may take before trying ends.
 EQUAL_OVERLAP = 0.995
 EPSILONS = tuple(
     digit * power for power in (1e-5, 1e-6, 1e-7, 1e-8) for digit in (10, 7, 5, 4, 3, 2)
@@ -43,7 +43,7 @@ EQUAL = "get_ppr, equal overlap"
 
 
 class PprCase:
-    """All sides on one graph; what they find is compared with the certain top 20."""
+    """All sides on one graph; what they find is compared with the proven top 20."""
 
     def __init__(self, scene: Scene) -> None:
         self.graph = scene.graph
@@ -61,11 +61,11 @@ class PprCase:
 
     @cached_property
     def truth(self) -> Tensor:
-        """(m, 20) of `some`, certain but for ties."""
+        """(m, 20) of `some`, proven except for ties."""
         return find_egos(self.structure, PageRank(K, ALPHA), nodes=self.some).ids
 
     def pushed(self, tolerance: float) -> list[Pushed]:
-        """What a plain push from the first people does, counted."""
+        """Counts of a plain push from the first people."""
         structure = self.structure
         if tolerance not in self._pushed:
             self._pushed[tolerance] = [
@@ -80,7 +80,7 @@ class PprCase:
         sides = {
             EXACT: Side(lambda: self.by_fairgear(EXACT, exact, self.some)),
             CLOSE: Side(lambda: self.by_fairgear(CLOSE, close, self.people)),
-            EQUAL: Side(self.by_pyg_as_good, CLOSE, memory=False),
+            EQUAL: Side(self.by_pyg_equal, CLOSE, memory=False),
         }
         for tolerance in (LOOSE, TOLERANCE):
             sides |= self._same_tolerance(tolerance)
@@ -94,7 +94,7 @@ class PprCase:
         push = PageRank(K, ALPHA, tolerance)
         return {
             ours: Side(lambda: self.by_fairgear(ours, push, self.people)),
-            # Its memory takes a process that compiles it again, for the same answer.
+            # Its memory would need another compilation, for the same answer.
             theirs: Side(
                 lambda: self.by_pyg(theirs, tolerance, self.people),
                 ours,
@@ -110,7 +110,7 @@ class PprCase:
         self.found[name] = lambda: find_egos(structure, how, nodes=self.some).ids
         return Work(
             lambda: find_egos(structure, how, nodes=people).ids,
-            # One person's push goes off with the set-up of a call, as on the other side.
+            # One person's push is subtracted with the set-up of a call, as on the other side.
             len(people) - 1,
             f"{len(people)} people",
             overhead=lambda: find_egos(structure, how, nodes=people[:1]).ids,
@@ -125,14 +125,14 @@ class PprCase:
         self.found[name] = lambda: top_members(call(self.some), self.structure, self.some, K)
         return Work(
             lambda: call(people),
-            # One person's push goes off with the set-up.
+            # One person's push is subtracted with the set-up.
             len(people) - 1,
             f"{len(people)} people, eps {epsilon:.0e}, without the choice of the top 20",
             overhead=lambda: call(people[:1]),
         )
 
-    def by_pyg_as_good(self) -> Work:
-        """The same at the loosest bound whose top 20 are right as often as `EQUAL_OVERLAP`."""
+    def by_pyg_equal(self) -> Work:
+        """The same at the loosest bound that finds `EQUAL_OVERLAP` of the proven top 20."""
         close = PageRank(K, ALPHA, precision="close")
         ours = self.overlap(find_egos(self.structure, close, nodes=self.some).ids)
         if ours < EQUAL_OVERLAP:
@@ -146,7 +146,7 @@ class PprCase:
             reached = self.overlap(top_members(visits, self.structure, self.some, K))
             if reached >= EQUAL_OVERLAP:
                 return self.by_pyg(EQUAL, epsilon, self.some)
-            # It takes the newest of those that wait first, and far longer at each finer bound.
+            # Its queue is last in, first out, so each finer bound takes far longer.
             if seconds > self.too_long:
                 break
         raise Unsuitable(
@@ -182,7 +182,7 @@ class PprCase:
         )
 
     def checks(self) -> dict[str, Any]:
-        """The share of the certain top 20 that each side found."""
+        """The share of the proven top 20 that each side found."""
         found = {name: f"overlap {self.overlap(run()):.4f}" for name, run in self.found.items()}
         pushed = self.pushed(TOLERANCE)
         edges = sum(one.edges for one in pushed) / len(pushed)
@@ -190,7 +190,7 @@ class PprCase:
         return found
 
     def overlap(self, found: Tensor) -> float:
-        """Share of the certain members that are among `found` (m, 20), of the first people."""
+        """Share of the proven members that are among `found` (m, 20), of the first people."""
         return overlap(found, self.truth[: len(found)])
 
 

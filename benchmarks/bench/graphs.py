@@ -1,4 +1,4 @@
-"""Graphs to measure on: of any size, of three kinds, with a signal that can be learned."""
+"""Graphs to measure on: any size, three kinds, with a label that can be learned."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def scale_free(n: int, degree: int, rng: np.random.Generator) -> Ints:
     """Preferential attachment: each newcomer links to degree/2 ends of the edges before it.
 
     An end of an edge drawn at random is a node drawn in proportion to its degree. Pairs drawn
-    twice fall together, so that the average degree is a little below what is asked for.
+    twice are merged, so the average degree is a little below `degree`.
     """
     each = max(1, degree // 2)
     return _attach(n, each, rng.random((n - each - 1) * each))
@@ -76,7 +76,7 @@ def scale_free(n: int, degree: int, rng: np.random.Generator) -> Ints:
 
 @compiled
 def _attach(n: int, each: int, uniform: NDArray[np.float64]) -> Ints:
-    # The first ones, too few to choose from, are all linked: a clique of each + 1.
+    # The first each + 1 nodes form a clique.
     core = each * (each + 1) // 2
     pairs = np.empty((2, core + len(uniform)), np.int64)
     at = 0
@@ -105,7 +105,7 @@ def similarity(n: int, degree: int, rng: np.random.Generator) -> Ints:
     """Each person's nearest neighbours among points in a few clusters, either way round."""
     centres = rng.normal(size=(CLUSTERS, DIMENSIONS)) * 4.0
     points = centres[rng.integers(0, CLUSTERS, n)] + rng.normal(size=(n, DIMENSIONS))
-    # Who is near is mostly near in return: m nearest each make about 1.11 m neighbours.
+    # Being near is mostly mutual: m nearest each make about 1.11 m neighbours.
     nearest = max(1, round(degree / 1.11))
     found = np.asarray(cKDTree(points).query(points, nearest + 1)[1], np.int64)[:, 1:]
     return np.stack([np.repeat(np.arange(n), nearest), found.ravel()])
@@ -123,8 +123,8 @@ def _people(
 ) -> tuple[NDArray[np.float32], Ints, Ints]:
     """Features, labels, groups: s moves half of the columns, a person and neighbours decide y.
 
-    The last column is s. What decides y is left in features that s does not touch as well as in
-    those that it does, so that a fair model has something to learn.
+    The last column is s. Features that s does not touch also decide y, so a fair model can learn
+    something.
     """
     sens = (rng.random(n) < 0.5).astype(np.int64)
     x = rng.standard_normal((n, features), dtype=np.float32)

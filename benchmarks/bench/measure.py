@@ -1,4 +1,4 @@
-"""Seconds of several ways to the same result, in turns, and the memory that each takes."""
+"""Time of several ways to the same result, in turns, and the memory of each."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ import torch
 
 from benchmarks.bench.counts import Needs
 
-# A run shorter than this is repeated within a round, so that the clock's grain does not show.
+# A run shorter than this is repeated within a round: the clock is too coarse for it.
 SHORT = 0.1
-# A first run longer than this is no warm-up but the first of the rounds.
+# A first run longer than this counts as the first round instead of a warm-up.
 LONG = 5.0
-# What a side is held against that does other work than fairgear's: no ratio would mean anything.
+# `against` of a side that does other work than fairgear's: a ratio would mean nothing.
 NOTHING = "nothing"
 
 
-class Unsuitable(Exception):  # no error: a side that does not apply at this size
+class Unsuitable(Exception):  # not an error: a side that does not apply at this size
     """A side that cannot be run here; the message says why."""
 
 
@@ -36,9 +36,9 @@ class Work:
     units: int
     note: str = ""
     overhead: Callable[[], object] | None = None
-    """What `run` does besides, to be timed and taken off."""
+    """What `run` does besides; its time is subtracted."""
     needs: Callable[[], Needs] | None = None
-    """Of a unit, where it is other work than the benchmark's."""
+    """Of a unit, where it differs from the benchmark's."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Side:
 
     make: Callable[[], Work]
     against: str = ""
-    """The side of fairgear that it is compared with; empty for those themselves; or `NOTHING`."""
+    """The side of fairgear that it is compared with; empty for fairgear's own; or `NOTHING`."""
     memory: bool = True
-    """Whether its memory is worth a run of its own."""
+    """Whether to measure its memory, in a run of its own."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _Timed:
 def time_case(
     case: Case, repeats: int, enough: float, device: torch.device
 ) -> list[dict[str, Any]]:
-    """A row a side: seconds a unit, the least and the median of rounds taken in turns."""
+    """One row per side: seconds per unit, the least and the median of rounds taken in turns."""
     rows: dict[str, dict[str, Any]] = {}
     timed: dict[str, _Timed] = {}
     begin = time.perf_counter()
@@ -91,7 +91,7 @@ def time_case(
         _first_run(timed[name], device)
     for _ in range(repeats):
         for one in timed.values():
-            # Whoever has had a turn can be left out where turns are long.
+            # Where turns are long, one is enough.
             if not one.runs or time.perf_counter() - begin < enough:
                 _round(one, device)
     needs = case.needs()
@@ -102,9 +102,9 @@ def time_case(
 
 
 def memory_of(side: Side, device: torch.device) -> dict[str, float]:
-    """What one run, its set-up included, adds to the memory of this process or the card, in MB.
+    """What one run, its set-up included, adds to the memory of this process or of the GPU, in MB.
 
-    Without a card to be called in a process of its own: the system tells the highest of its life.
+    On the CPU call it in a fresh process: the system only knows the peak of a process's life.
     """
     gc.collect()
     if device.type == "cuda":
@@ -126,7 +126,7 @@ def peak_mb() -> float:
 
 
 def resident_mb() -> float:
-    """What it holds now; where the system does not tell, the most it has held."""
+    """What it holds now; its peak where the system does not say."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -148,7 +148,7 @@ def _synchronize(device: torch.device) -> None:
 
 
 def _first_run(one: _Timed, device: torch.device) -> None:
-    """Compile, fill caches, and learn how often the run fits into a round."""
+    """Compile, fill caches, and find how often the run fits into a round."""
     _, first = _clock(one.work.run, device)
     off = 0.0
     if one.work.overhead is not None:

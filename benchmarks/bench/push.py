@@ -26,7 +26,7 @@ def pyg_push(
     from torch_geometric import EdgeIndex
     from torch_geometric.utils import get_ppr
 
-    # Sorted beforehand, so that its set-up has as little as possible to do.
+    # Sorted beforehand, to keep its set-up small.
     edges = EdgeIndex(edge_index, sparse_size=(n, n), sort_order="row").fill_cache_()
 
     def call(people: Tensor) -> Visits:
@@ -57,7 +57,7 @@ def overlap(found: Tensor, truth: Tensor) -> float:
 
 @dataclass(frozen=True)
 class Pushed:
-    """What a push found and what it took: nodes pushed, and edges followed."""
+    """What a push found, and how many nodes it pushed and edges it followed."""
 
     settled: dict[int, float]
     """The settled share of every node that was touched."""
@@ -101,7 +101,7 @@ def plain_push(
 def walk_matrix(
     indptr: NDArray[np.int64], indices: NDArray[np.int32]
 ) -> tuple[sparse.csr_array, Floats]:
-    """A D⁻¹ of an undirected graph, and the degrees, 1 for who has nobody."""
+    """A D⁻¹ of an undirected graph, and the degrees, 1 for isolated nodes."""
     n = len(indptr) - 1
     degrees = np.maximum(np.diff(indptr), 1).astype(np.float64)
     weight = 1.0 / degrees[indices]
@@ -115,7 +115,7 @@ def power_walks(
     alpha: float,
     tolerance: float,
 ) -> Floats:
-    """Columns R[:, i] of `sources`: what has stopped after t steps, until little walks on.
+    """Columns R[:, i] of `sources`, by power iteration.
 
     After t steps r = ((1−α) A D⁻¹)ᵗ e_i still walks; it ends where every r[u] ≤ tolerance ·
     degree(u), as a push does.

@@ -14,7 +14,7 @@ from torch_geometric.utils import dense_to_sparse
 from fairgear.nn import EgoEncoder
 from fairgear.nn.layers import SageLayer
 
-# How egos become a batch: a Data object each, or all egos in one call on their adjacency.
+# How egos become a batch: one Data object each, or one call for all of them.
 DATA_LIST, AT_ONCE = "PyG, Data objects", "PyG, dense_to_sparse"
 BATCHINGS = (DATA_LIST, AT_ONCE)
 
@@ -48,7 +48,7 @@ def sparse_batch(
 
 
 class SparseEncoder(EgoEncoder):
-    """Takes the place of a dense GraphSAGE encoder; every layer computes all members."""
+    """Replaces a dense GraphSAGE encoder; every layer computes all members."""
 
     def __init__(self, dense: EgoEncoder, batching: str) -> None:
         nn.Module.__init__(self)
@@ -78,7 +78,7 @@ class SparseEncoder(EgoEncoder):
 
 
 class SparseLayer(nn.Module):
-    """Takes the place of a dense GraphSAGE layer on all members."""
+    """Replaces a dense GraphSAGE layer on all members."""
 
     def __init__(self, dense: nn.Module, batching: str) -> None:
         super().__init__()

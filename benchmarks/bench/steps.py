@@ -41,7 +41,7 @@ MANY_LABELS = 10**6
 
 @dataclass(frozen=True)
 class Pool:
-    """The egos of some people; features are everybody's, so that members lie anywhere."""
+    """The egos of some people, with everybody's features."""
 
     graph: SensitiveGraph
     index: EgoIndex
@@ -67,13 +67,13 @@ class Pool:
     def egos(self, device: torch.device, *, recorded: bool = True) -> EgoSource:
         """The egos of people of the pool, by their number in it.
 
-        What looks at the edges themselves, as sparse batches do, cannot be recorded on a card.
+        Work whose sizes vary, such as sparse batches, cannot be recorded as a CUDA graph.
         """
         kind = EgoSource if recorded else _NotRecorded
         return kind(self.graph, self.index, self.scaler.to(device), device)
 
     def data(self, egos: EgoSource) -> GearData:
-        """What a training of Gear reads; the last people of the pool are kept to validate."""
+        """What a training of Gear reads; the last people of the pool are the validation set."""
         device = egos.device
         everyone = torch.arange(len(self), device=device)
         cut = len(self) - min(512, len(self) // 4)
@@ -81,7 +81,7 @@ class Pool:
         return GearData(
             egos,
             self.y.to(device),
-            # Asked for where the loss has a weight on it, which is not timed.
+            # Used only where the loss has a weight on it, which is not timed.
             torch.zeros(len(self), device=device),
             self.scaler.to(device).scaled(self.graph.x[some]),
             self.graph.sens[some].to(device),
@@ -91,11 +91,11 @@ class Pool:
 
 
 class _NotRecorded(EgoSource):
-    """Egos for work whose sizes differ from step to step."""
+    """Egos for work whose sizes vary from step to step."""
 
     @property
     def on_card(self) -> bool:
-        """Never, as far as recordings go."""
+        """Never recorded."""
         return False
 
 
@@ -137,7 +137,7 @@ def largest_difference(
 
 
 def gear_case(scene: Scene, config: GearConfig) -> Case:
-    """One step; both sides draw, perturb and optimise alike, and differ in batch and encoder."""
+    """One step; the sides differ only in batch and encoder."""
     device = torch.device(scene.plan.device)
     pool = Pool.of(scene)
 
@@ -252,7 +252,7 @@ def _vae(pool: Pool, config: GeneratorConfig, device: torch.device) -> GraphVAE:
 
 
 class _OneEgo(EgoSource):
-    """Everybody as one ego, whoever is asked for."""
+    """Everybody as one ego, whatever people are requested."""
 
     def __init__(self, pool: Pool, device: torch.device) -> None:
         graph, n = pool.graph, len(pool.graph.x)
