@@ -116,7 +116,7 @@ def test_the_lines_of_the_readme_run(
     monkeypatch.chdir(tmp_path)
     exec(quick, {})
     assert re.match(r"0\.\d+ 0\.\d+ Interval\(", capsys.readouterr().out)
-    assert "Gear" in (tmp_path / "audit.html").read_text(encoding="utf-8")
+    assert "gear" in (tmp_path / "audit.html").read_text(encoding="utf-8")
 
 
 class Counting:
