@@ -92,7 +92,7 @@ def test_rates_of_nobody(count: int, rate: float) -> None:
 
 def test_resampling_nodes_does_not_cover() -> None:
     rng = np.random.default_rng(3)
-    repetitions, rate, correlation = 600, 0.2, 0.1
+    repetitions, rate, correlation = 300, 0.2, 0.1
     right = nodes = exact = 0
     for seed in range(repetitions):
         clusters = cluster_labels(rng, 60, 20)
@@ -132,7 +132,7 @@ def test_differences_between_groups(mean_size: float, zero: float, one: float) -
 
 def population(rng: np.random.Generator, count: int) -> tuple[NDArray[Any], ...]:
     """Labels, scores, predictions, groups, summaries and clusters, all clustered."""
-    clusters = cluster_labels(rng, count, 15)
+    clusters = cluster_labels(rng, count, 8)
     n = len(clusters)
     summary = rng.beta(2, 2, count)[clusters]
     group = (rng.random(n) < summary).astype(np.int64)

@@ -19,14 +19,14 @@ from fairgear.metrics import (
     f1,
     r2,
 )
-from fairgear.metrics.intervals import multiplicities
-from fairgear.metrics.rates import combined_interval
-from fairgear.metrics.resampled import (
+from fairgear.metrics.intervals import (
+    multiplicities,
     resampled_auroc,
     resampled_correlation,
     resampled_f1,
     resampled_gap,
 )
+from fairgear.metrics.rates import combined_interval
 
 
 def two_models(n: int, *, noise: float, seed: int = 0) -> PairedPredictions:

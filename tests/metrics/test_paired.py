@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairgear.errors import ParameterError
 from fairgear.metrics import UNDEFINED, Interval, paired_interval, rate_interval
-from fairgear.metrics.rates import combined_interval, design_effect, telling_clusters
+from fairgear.metrics.rates import combined_interval, design_effect, informative_clusters
 
 shares = st.lists(
     st.tuples(*(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]),) * 2, st.integers(0, 5)),
@@ -81,7 +81,7 @@ def test_the_design_effect_of_a_difference_by_leaving_communities_out() -> None:
     means = [change[clusters != c].mean() for c in range(50)]
     jackknife = 49 / 50 * np.sum((np.array(means) - change.mean()) ** 2)
     independent = (np.mean(change != 0) - change.mean() ** 2) / 400
-    assert telling_clusters(change, clusters) == 50
+    assert informative_clusters(change, clusters) == 50
     expected = (50 * jackknife / independent + 0.5 * 8) / 50.5
     assert design_effect(change, clusters) == pytest.approx(expected, rel=1e-9)
 
@@ -98,7 +98,7 @@ def test_the_design_effect_of_a_difference_by_leaving_communities_out() -> None:
     ],
 )
 def test_communities_that_tell_of_a_difference(values: list[float], telling: int) -> None:
-    assert telling_clusters(np.array(values), np.array([0, 0, 1, 1])) == telling
+    assert informative_clusters(np.array(values), np.array([0, 0, 1, 1])) == telling
 
 
 def test_combined_intervals() -> None:

@@ -106,5 +106,5 @@ def test_bad_labels_are_refused(y: list[int], pred: list[int], words: str) -> No
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_scores_that_are_no_numbers_are_refused(bad: float) -> None:
-    with pytest.raises(ParameterError, match="first at node 1"):
+    with pytest.raises(ParameterError, match="first in row 1"):
         auroc([0, 1, 1], [0.1, bad, 0.3])

@@ -14,7 +14,7 @@ import pytest
 from fairgear.causal import for_graph
 from fairgear.datasets import load
 from fairgear.errors import FairgearError
-from fairgear.metrics.base import METRICS
+from fairgear.metrics import METRICS
 from fairgear.report import render_audit, write_audit
 from fairgear.report.numbers import between, measure, percent, percents_between, signed
 from tests.report.audit_example import example_audit

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from fairgear.errors import FairgearError
-from fairgear.metrics.base import METRICS
+from fairgear.metrics import METRICS
 from fairgear.report import model_card
 from fairgear.report.markdown import bullets, table
 from fairgear.report.numbers import between, measure

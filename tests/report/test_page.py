@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fairgear.errors import FairgearError, FileError
-from fairgear.metrics.base import METRICS
+from fairgear.metrics import METRICS
 from fairgear.report import render_page, write_page
 from fairgear.report.numbers import between, measure
 from tests.report.audit_example import example_audit

@@ -16,9 +16,8 @@ from fairgear.auditing.notes import noting
 from fairgear.auditing.response import FlipRow, Response
 from fairgear.auditing.responses import whole_graph
 from fairgear.auditing.world import World
-from fairgear.metrics import UNDEFINED, Interval
+from fairgear.metrics import UNDEFINED, Interval, paired_interval
 from fairgear.metrics.inputs import Floats, Integers
-from fairgear.metrics.paired import paired_interval
 from fairgear.progress import bar
 
 # A difference of δCF that changes no verdict: one person in a hundred.

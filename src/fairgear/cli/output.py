@@ -40,7 +40,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
 
 def print_metrics(title: str, results: Mapping[str, Any]) -> None:
     """Every metric with its interval."""
-    from fairgear.metrics.base import METRICS
+    from fairgear.metrics import METRICS
 
     rows = [
         (m.label, number(results["metrics"][key]), ends(results["intervals"][key]), m.direction)

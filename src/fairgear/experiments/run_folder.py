@@ -12,7 +12,7 @@ import yaml
 from fairgear.errors import FileError
 from fairgear.experiments.run_config import RunConfig, read_yaml
 from fairgear.files import TEMPORARY, remove_leftovers, write_text, writes
-from fairgear.metrics.base import METRICS
+from fairgear.metrics import METRICS
 
 
 class RunFolder:

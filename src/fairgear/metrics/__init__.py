@@ -1,19 +1,25 @@
-"""Measures of predictions: how good they are, how groups fare, what flips, and how sure one is."""
+"""Measures of predictions: utility, gaps between groups, flips, dependence, and their intervals."""
 
-from fairgear.metrics.base import METRICS, Metric
 from fairgear.metrics.counterfactual import (
     AverageFlips,
     Flips,
-    ScoreChange,
     between_worlds,
-    flip_rate,
     flips,
     over_rates,
-    score_change,
 )
 from fairgear.metrics.dependence import r2
-from fairgear.metrics.differences import PairedPredictions, difference_intervals
-from fairgear.metrics.estimates import Estimate, evaluate_predictions, flip_estimate
+from fairgear.metrics.differences import (
+    PairedPredictions,
+    difference_intervals,
+    paired_interval,
+)
+from fairgear.metrics.estimates import (
+    METRICS,
+    Estimate,
+    Metric,
+    evaluate_predictions,
+    flip_estimate,
+)
 from fairgear.metrics.group import GroupRow, GroupTable, delta_dp, delta_eo, group_table
 from fairgear.metrics.intervals import (
     UNDEFINED,
@@ -23,7 +29,6 @@ from fairgear.metrics.intervals import (
     from_json_number,
     to_json_number,
 )
-from fairgear.metrics.paired import paired_interval
 from fairgear.metrics.rates import difference_interval, rate_interval
 from fairgear.metrics.utility import accuracy, auroc, f1, weighted_auroc
 
@@ -38,7 +43,6 @@ __all__ = [
     "Interval",
     "Metric",
     "PairedPredictions",
-    "ScoreChange",
     "accuracy",
     "auroc",
     "between_worlds",
@@ -51,7 +55,6 @@ __all__ = [
     "evaluate_predictions",
     "f1",
     "flip_estimate",
-    "flip_rate",
     "flips",
     "from_json_number",
     "group_table",
@@ -59,7 +62,6 @@ __all__ = [
     "paired_interval",
     "r2",
     "rate_interval",
-    "score_change",
     "to_json_number",
     "weighted_auroc",
 ]

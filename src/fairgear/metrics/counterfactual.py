@@ -1,14 +1,14 @@
 """How many predictions change when the sensitive attribute of people is changed.
 
-Every measure here takes predictions that were already made, on the factual graph and on its
-counterfactual worlds, so that any model can be measured.
+Every measure takes predictions that were already made, on the factual graph and on its
+counterfactual worlds, so any model can be measured.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from torch import Tensor
 
 from fairgear.errors import ParameterError
-from fairgear.metrics.inputs import Floats, Integers, Values, as_finite, as_labels, same_length
+from fairgear.metrics.inputs import Floats, Integers, Values, as_labels, same_length
 from fairgear.metrics.intervals import draws_error
 
 # One world's predictions, or several draws of it: shape (n,), (draws, n), or a list of vectors.
@@ -25,16 +25,16 @@ Draws = Values | Sequence[Values]
 
 @dataclass(frozen=True)
 class Flips:
-    """Predicted labels that differ between two worlds, as shares of all nodes.
+    """Predicted labels that differ between two worlds, as shares of all people.
 
     Attributes:
         rate: share of labels that flip, mean over the draws.
         gains: share that goes from 0 to 1.
         losses: share that goes from 1 to 0; gains and losses add up to the rate.
         draws: the rate of each draw.
-        error: Monte Carlo standard error of `rate` over the draws, NaN with a single one. It says
-            how much the choice of draws matters, not how much the choice of nodes does.
-        by_node: share of the draws in which each node flips; `rate_interval` takes it.
+        error: Monte Carlo standard error of `rate` over the draws, NaN with a single one: how
+            much the choice of draws matters, not how much the choice of people does.
+        by_node: share of the draws in which each person flips; `rate_interval` takes it.
     """
 
     rate: float
@@ -42,7 +42,7 @@ class Flips:
     losses: float
     draws: tuple[float, ...]
     error: float
-    by_node: Floats
+    by_node: Floats = field(repr=False)
 
     @property
     def net(self) -> float:
@@ -52,42 +52,20 @@ class Flips:
 
 @dataclass(frozen=True)
 class AverageFlips:
-    """δCF: flip rates averaged over several worlds or pairs of worlds, each also shown.
+    """δCF: flip rates averaged over several worlds or pairs of worlds.
 
     Attributes:
-        rate: the mean of the rates, each world counted once however many draws it has.
+        rate: the mean of the rates; each world counts once, however many draws it has.
         by_world: the flips of each.
-        error: Monte Carlo standard error of `rate`; a world with one draw adds nothing to it
-            (at r = 0 and r = 1 there is only one), NaN where no world has several.
-        by_node: mean over the worlds of each node's share of flips; `rate_interval` takes it.
+        error: Monte Carlo standard error of `rate`. A world with one draw adds nothing to it
+            (at r = 0 and r = 1 there is only one); NaN if no world has several.
+        by_node: mean over the worlds of each person's share of flips; `rate_interval` takes it.
     """
 
     rate: float
     by_world: Mapping[Any, Flips]
     error: float
-    by_node: Floats
-
-
-@dataclass(frozen=True)
-class ScoreChange:
-    """How far scores move between two worlds.
-
-    Attributes:
-        shift: mean of counterfactual minus factual score.
-        size: mean of its absolute value.
-        error: Monte Carlo standard error of `size` over the draws, NaN with a single one.
-    """
-
-    shift: float
-    size: float
-    error: float
-
-
-def flip_rate(factual: Values, counterfactual: Values) -> float:
-    """Share of nodes whose predicted label differs; symmetric in the two worlds."""
-    first, second = as_labels("factual", factual), as_labels("counterfactual", counterfactual)
-    same_length(factual=first, counterfactual=second)
-    return float((first != second).mean())
+    by_node: Floats = field(repr=False)
 
 
 def flips(factual: Values, counterfactual: Draws) -> Flips:
@@ -101,13 +79,13 @@ def over_rates(factual: Values, worlds: Mapping[float, Draws]) -> AverageFlips:
 
     Args:
         factual: predicted labels on the factual graph.
-        worlds: for each rate r of nodes set to 1, such as 0, 0.5 and 1, the predicted labels of
+        worlds: for each rate r of people set to 1, such as 0, 0.5 and 1, the predicted labels of
             one or several draws.
     """
-    _some("worlds", worlds, 1)
+    _at_least(1, worlds)
     by_rate = {rate: flips(factual, draws) for rate, draws in worlds.items()}
     errors = [one.error for one in by_rate.values() if len(one.draws) > 1]
-    # Worlds of different rates are drawn independently, so that their variances add.
+    # Worlds of different rates are drawn independently, so their variances add.
     error = math.sqrt(sum(e * e for e in errors)) / len(by_rate) if errors else math.nan
     return _average(by_rate, error)
 
@@ -115,37 +93,23 @@ def over_rates(factual: Values, worlds: Mapping[float, Draws]) -> AverageFlips:
 def between_worlds(worlds: Mapping[Any, Draws]) -> AverageFlips:
     """δCF as the paper defines it: flips between two counterfactual worlds, mean over all pairs.
 
-    Draws of two worlds are matched one to one where both have as many; a single draw is matched
-    with each of the other world's.
+    Two worlds with equally many draws are matched draw by draw; a single draw is matched with
+    each of the other world's.
     """
-    _some("worlds", worlds, 2)
+    _at_least(2, worlds)
     drawn = {key: _label_draws(f"world {key}", draws) for key, draws in worlds.items()}
     by_pair = {(a, b): _flips(drawn[a], drawn[b]) for a, b in combinations(drawn, 2)}
-    # Pairs share worlds, so the error is that of whole draws; those of single worlds stay put.
+    # Pairs share worlds, so the error is that of whole draws; single draws stay the same.
     rates = np.broadcast_arrays(*(np.array(one.draws) for one in by_pair.values()))
     return _average(by_pair, draws_error(np.mean(rates, axis=0)))
-
-
-def score_change(factual: Values, counterfactual: Draws) -> ScoreChange:
-    """Mean change of the scores, signed and absolute, over one or several draws."""
-    first = as_finite("factual", factual)
-    rows = [as_finite("counterfactual", row) for row in _rows("counterfactual", counterfactual)]
-    for row in rows:
-        same_length(factual=first, counterfactual=row)
-    change = np.stack(rows) - first
-    sizes = np.abs(change).mean(axis=1)
-    return ScoreChange(float(change.mean()), float(sizes.mean()), draws_error(sizes))
 
 
 def _flips(first: Integers, second: Integers) -> Flips:
     same_length(factual=first[0], counterfactual=second[0])
     if len(first) != len(second) and 1 not in (len(first), len(second)):
-        raise ParameterError(
-            "draws of two worlds",
-            f"{len(first)} and {len(second)}",
-            "as many of both, or a single one of either",
-            "draw both worlds with the same seeds",
-        )
+        got, allowed = f"{len(first)} and {len(second)}", "equally many, or one of either"
+        step = "draw both worlds with the same seeds"
+        raise ParameterError("draws of two worlds", got, allowed, step)
     change = second - first
     flipped = change != 0
     rates = flipped.mean(axis=1)
@@ -188,6 +152,6 @@ def _rows(name: str, draws: Draws) -> list[Values]:
     return rows
 
 
-def _some(name: str, worlds: Mapping[Any, Draws], least: int) -> None:
+def _at_least(least: int, worlds: Mapping[Any, Draws]) -> None:
     if len(worlds) < least:
-        raise ParameterError(name, len(worlds), f"at least {least}", "pass more worlds")
+        raise ParameterError("worlds", len(worlds), f"at least {least}", "pass more worlds")

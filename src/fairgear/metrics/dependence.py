@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairgear.metrics.inputs import Floats, Values, as_finite, as_labels, same_length
-from fairgear.metrics.undefined import undefined
+from fairgear.metrics.inputs import Floats, Values, as_finite, as_labels, same_length, undefined
 
 
 def r2(pred: Values, summary: Values) -> float:
     """R² of a linear regression of the predicted label on a summary of the neighbourhood.
 
     With one regressor that is the squared Pearson correlation. The summary is the mean sensitive
-    value of the closed one-hop neighbourhood, `fairgear.graph.closed_neighborhood_mean`.
-    Undefined, so NaN, where the predictions are constant (there is nothing to explain) and where
-    the summary is (a zero would say that no dependence was found when none could be looked for).
+    value of the closed one-hop neighbourhood, `fairgear.graph.closed_neighborhood_mean`. NaN if
+    the predictions are constant (there is nothing to explain) or the summary is (a zero would
+    claim that no dependence was found where none could be measured).
     """
     labels, means = as_labels("pred", pred), as_finite("summary", summary)
     same_length(pred=labels, summary=means)

@@ -1,9 +1,10 @@
-"""Estimates with their intervals: all that one set of predictions says about a model."""
+"""The measures by name, and their estimates with intervals from one set of predictions."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.special import expit
@@ -28,21 +29,69 @@ from fairgear.metrics.intervals import (
     bootstrap_interval,
     effective_clusters,
     multiplicities,
+    resampled_auroc,
+    resampled_correlation,
 )
-from fairgear.metrics.rates import HANDFUL, difference_interval, exact_interval, rate_interval
-from fairgear.metrics.resampled import resampled_auroc, resampled_correlation
+from fairgear.metrics.rates import (
+    MIN_COMMUNITIES,
+    difference_interval,
+    exact_interval,
+    rate_interval,
+)
 from fairgear.metrics.utility import accuracy, auroc, f1
+from fairgear.registry import Registry
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure of predictions, as tables and `metrics.json` name it.
+
+    Attributes:
+        name: the key.
+        label: for people.
+        low: least value.
+        high: greatest value.
+        direction: whether "higher" or "lower" is better.
+    """
+
+    name: str
+    label: str
+    low: float
+    high: float
+    direction: Literal["higher", "lower"]
+
+    def better(self, first: float, second: float) -> bool:
+        """Whether `first` is strictly better than `second`; never if either is undefined."""
+        return first > second if self.direction == "higher" else first < second
+
+
+METRICS: Registry[Metric] = Registry("metric")
+
+for _metric in (
+    Metric("accuracy", "Accuracy", 0.0, 1.0, "higher"),
+    Metric("f1", "F1", 0.0, 1.0, "higher"),
+    Metric("auroc", "AUROC", 0.0, 1.0, "higher"),
+    Metric("delta_eo", "ΔEO", 0.0, 1.0, "lower"),
+    Metric("delta_dp", "ΔDP", 0.0, 1.0, "lower"),
+    Metric("delta_cf", "δCF (strict)", 0.0, 1.0, "lower"),
+    Metric("delta_cf_released", "δCF (released)", 0.0, 1.0, "lower"),
+    Metric("delta_cf_self", "δCF, own attribute", 0.0, 1.0, "lower"),
+    Metric("delta_cf_neighbor", "δCF, neighbours' attributes", 0.0, 1.0, "lower"),
+    Metric("delta_cf_both", "δCF, own and neighbours'", 0.0, 1.0, "lower"),
+    Metric("r2", "R²", 0.0, 1.0, "lower"),
+):
+    METRICS.add(_metric.name, _metric)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measure's value and interval, NaN where undefined.
+    """A measure's value and interval, NaN if undefined.
 
     Attributes:
         value: as reported.
         interval: of `value`.
         signed: for ΔDP and ΔEO group 1 minus group 0, for R² the correlation; else NaN.
-        signed_interval: of `signed`; where it contains 0, `interval` starts at 0.
+        signed_interval: of `signed`; if it contains 0, `interval` starts at 0.
         error: Monte Carlo standard error of the draws, for counterfactual measures; else NaN.
     """
 
@@ -73,8 +122,8 @@ def evaluate_predictions(
         pred: predicted labels, for all else.
         sensitive_features: the sensitive attribute.
         summary: mean sensitive value of the closed neighbourhood, for R².
-        clusters: the community of each node.
-        draws: resamples of communities.
+        clusters: the community of each person.
+        draws: number of resamples.
         level: of the intervals.
         seed: of the resamples.
     """
@@ -131,7 +180,7 @@ def flip_estimate(
 
 
 def _f1_interval(y: Integers, pred: Integers, clusters: Integers, level: float) -> Interval:
-    """F1 = 2J/(1+J), J the share of true positives among nodes of class 1 or predicted to be."""
+    """F1 = 2J/(1+J), where J is the share of true positives in class 1 ∪ predicted class 1."""
     either = (y | pred) == 1
     if not either.any():
         return UNDEFINED
@@ -141,13 +190,13 @@ def _f1_interval(y: Integers, pred: Integers, clusters: Integers, level: float) 
 
 def at_the_edge(y: Integers, value: float) -> bool:
     """Whether an AUROC is so close to 0 or 1 that resamples say little about it."""
-    return bool(min(y.sum(), (1 - y).sum()) * min(value, 1 - value) < HANDFUL)
+    return bool(min(y.sum(), (1 - y).sum()) * min(value, 1 - value) < MIN_COMMUNITIES)
 
 
 def _auroc_estimate(
     y: Integers, scores: Floats, clusters: Integers, weights: Floats, level: float
 ) -> Estimate:
-    """AUROC; the interval is symmetric in its logit.
+    """AUROC; its interval is symmetric in the logit.
 
     Close to 0 or 1 resamples say little. The variance is at most A(1−A)/min(n₀, n₁) (Birnbaum and
     Klose), so exact binomial bounds with the smaller class's number of clusters are safe there.
@@ -156,7 +205,7 @@ def _auroc_estimate(
     if math.isnan(value):
         return Estimate(value, UNDEFINED)
     if np.ptp(scores) == 0:
-        # A constant score ranks nobody above anybody, whoever is drawn.
+        # A constant score has the same AUROC in every sample.
         return Estimate(value, Interval(value, value))
     size = min(effective_clusters(clusters[y == label]) for label in (0, 1))
     if at_the_edge(y, value):
@@ -171,9 +220,9 @@ def _auroc_estimate(
 def _r2_estimate(
     pred: Integers, summary: Floats, clusters: Integers, weights: Floats, level: float
 ) -> Estimate:
-    """R² as the square of the correlation, whose interval is symmetric in its arc tangent.
+    """R² as the square of the correlation, whose interval is symmetric in Fisher's transform.
 
-    Resamples of R² itself lie above it, and never reach 0; those of the signed correlation do.
+    Resamples of R² itself lie above it and never reach 0; those of the signed correlation do.
     """
     value = r2(pred, summary)
     if math.isnan(value):
@@ -181,14 +230,14 @@ def _r2_estimate(
     signed = correlation(pred.astype(np.float64), summary)
     drawn = resampled_correlation(pred, summary, clusters, weights)
     interval = bootstrap_interval(
-        float(_arc(signed)), _arc(drawn), effective_clusters(clusters), level=level
+        float(_fisher(signed)), _fisher(drawn), effective_clusters(clusters), level=level
     )
     interval = Interval(*(math.tanh(end) for end in interval))
     squared = Interval(*(end * end for end in interval.absolute()))
     return Estimate(value, squared, signed, interval)
 
 
-def _arc(values: Floats | float) -> Floats:
+def _fisher(values: Floats | float) -> Floats:
     """Fisher's transform; a perfect correlation is kept finite."""
     edge = 1 - 1e-12
     result: Floats = np.arctanh(np.clip(values, -edge, edge))

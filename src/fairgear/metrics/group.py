@@ -1,24 +1,23 @@
-"""How differently the two groups are treated: one table by group, and ΔDP and ΔEO read off it."""
+"""How differently the two groups are treated: a table by group, with ΔDP and ΔEO as views on it."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from fairgear.metrics.inputs import Values, as_labels, same_length
-from fairgear.metrics.undefined import undefined
+from fairgear.metrics.inputs import Values, as_labels, same_length, undefined
 
 
 @dataclass(frozen=True)
 class GroupRow:
-    """One group: how many people, how many of class 1, and how many of each were selected.
+    """One group: its people, those of class 1, and how many of each were selected.
 
     Attributes:
         group: the value of the sensitive attribute.
         count: people in the group.
         selected: those predicted to be of class 1.
-        positives: those of class 1; None where the labels are not known.
-        true_positives: those of class 1 and predicted to be; None where the labels are not known.
+        positives: those of class 1; None if the labels are not known.
+        true_positives: those of class 1 and predicted to be; None if the labels are not known.
     """
 
     group: int
@@ -34,7 +33,7 @@ class GroupRow:
 
     @property
     def true_positive_rate(self) -> float:
-        """P(ŷ = 1 | y = 1, group); NaN where the group has no positives or no labels."""
+        """P(ŷ = 1 | y = 1, group); NaN if the group has no positives or no labels."""
         if not self.positives or self.true_positives is None:
             return math.nan
         return self.true_positives / self.positives
@@ -58,7 +57,7 @@ class GroupTable:
 
 
 def group_table(pred: Values, *, sensitive_features: Values, y: Values | None = None) -> GroupTable:
-    """The table by group; without the labels `y` there are no true positive rates in it."""
+    """The table by group; it has true positive rates if the labels `y` are given."""
     pred = as_labels("pred", pred)
     group = as_labels("sensitive_features", sensitive_features)
     same_length(pred=pred, sensitive_features=group)
@@ -78,10 +77,7 @@ def group_table(pred: Values, *, sensitive_features: Values, y: Values | None = 
 
 
 def delta_dp(pred: Values, *, sensitive_features: Values) -> float:
-    """ΔDP = |P(ŷ = 1 | s = 1) − P(ŷ = 1 | s = 0)|.
-
-    Undefined, so NaN, where a group is empty.
-    """
+    """ΔDP = |P(ŷ = 1 | s = 1) − P(ŷ = 1 | s = 0)|; NaN if a group is empty."""
     table = group_table(pred, sensitive_features=sensitive_features)
     for row in table.rows:
         if row.count == 0:
@@ -90,13 +86,9 @@ def delta_dp(pred: Values, *, sensitive_features: Values) -> float:
 
 
 def delta_eo(y: Values, pred: Values, *, sensitive_features: Values) -> float:
-    """ΔEO = |P(ŷ = 1 | y = 1, s = 1) − P(ŷ = 1 | y = 1, s = 0)|.
-
-    Undefined, so NaN, where a group has no node of class 1: nobody there could have been treated
-    alike or not.
-    """
+    """ΔEO = |P(ŷ = 1 | y = 1, s = 1) − P(ŷ = 1 | y = 1, s = 0)|; NaN if a group has no class 1."""
     table = group_table(pred, sensitive_features=sensitive_features, y=y)
     for row in table.rows:
         if not row.positives:
-            return undefined("ΔEO", f"group {row.group} has no node of class 1")
+            return undefined("ΔEO", f"nobody in group {row.group} is of class 1")
     return abs(table.true_positive_rate_difference)

@@ -1,14 +1,14 @@
 """Intervals of proportions, such as flip rates, and of differences between two groups.
 
-One rule from no flips at all to half of them (Korn and Graubard's, of survey statistics): exact
-binomial bounds of Clopper and Pearson, with the number of nodes divided by the design effect,
-which says how much more the rate varies because members of a community flip together. Its
-estimate comes from the communities left out one at a time, which is what resampling them tends
-to, without its noise and with a correction for large ones. A few communities with flips tell
-little about the design effect, so it is averaged with what it would be were communities to flip
-as one; that assumption weighs as much as half a community with flips, all where there is none.
-In simulations with 12 to 300 communities, rates from 0.002 to 0.3 and correlations within
-communities from 0 to 0.3, intervals at 95 % held at least 0.95; without the averaging 0.85.
+One rule from no flips to half of them, by Korn and Graubard (survey statistics): the exact binomial
+bounds of Clopper and Pearson, with the number of people divided by the design effect. The design
+effect says how much more the rate varies because members of a community flip together. It is
+estimated by leaving out one community at a time, the limit of resampling them, without its noise
+and with a correction for large ones. A few communities with flips say little about the design
+effect, so the estimate is averaged with its value if communities flipped as one. That assumption
+weighs as much as half a community with flips, and all if there is none. In simulations with 12 to
+300 communities, rates from 0.002 to 0.3 and correlations within communities from 0 to 0.3,
+intervals at 95 % covered at least 0.95; without the averaging 0.85.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import beta, norm
+from scipy.special import betaincinv, ndtri
 
 from fairgear.errors import ParameterError
 from fairgear.metrics.inputs import (
@@ -35,28 +35,28 @@ from fairgear.metrics.intervals import (
     bootstrap_interval,
     effective_clusters,
     multiplicities,
+    resampled_gap,
     student_quantile,
 )
-from fairgear.metrics.resampled import resampled_gap
 
 # The weight of the assumed design effect, in communities with flips.
 PRIOR_COMMUNITIES = 0.5
-# Fewer communities with, or without, hits than this are too few to bootstrap a difference.
-HANDFUL = 10
+# With fewer communities with, or without, hits than this, a difference is not bootstrapped.
+MIN_COMMUNITIES = 10
 
 
 def rate_interval(
     hits: Values, clusters: Values, *, level: float = 0.95, correlation: float = 1.0
 ) -> Interval:
-    """Interval of the mean of `hits`, also where nobody, everybody or only a handful is hit.
+    """Interval of the mean of `hits`, also if nobody, everybody or only a few people are hit.
 
     Args:
-        hits: 0 or 1 for each node, or the share of the draws in which it flips.
-        clusters: the community of each node.
-        level: chance that the interval covers, at least.
-        correlation: of two members of a community, assumed as far as the data cannot tell. 1, the
+        hits: 0 or 1 for each person, or the share of the draws in which they flip.
+        clusters: the community of each person.
+        level: probability that the interval covers, at least.
+        correlation: between two members of a community, assumed where the data say little. 1, the
             safe value, lets whole communities flip as one: with no flips the bound is then that
-            of n²/Σm² independent nodes. 0 is that of n.
+            of n²/Σm² independent people. With 0 it is that of n.
     """
     values = as_shares("hits", hits)
     label = as_clusters("clusters", clusters, len(values))
@@ -68,34 +68,34 @@ def rate_interval(
 
 
 def exact_interval(rate: float, size: float, *, level: float = 0.95) -> Interval:
-    """Clopper and Pearson's bounds of a proportion among `size` nodes, which may be fractional."""
+    """Clopper and Pearson's bounds of a proportion among `size` people, which may be fractional."""
     tail = (1 - level) / 2
     hit, miss = rate * size, (1 - rate) * size
-    low = float(beta.ppf(tail, hit, miss + 1)) if hit > 0 else 0.0
-    high = float(beta.ppf(1 - tail, hit + 1, miss)) if miss > 0 else 1.0
+    low = float(betaincinv(hit, miss + 1, tail)) if hit > 0 else 0.0
+    high = float(betaincinv(hit + 1, miss, 1 - tail)) if miss > 0 else 1.0
     return Interval(low, high)
 
 
 def effective_size(
     values: Floats, clusters: Integers, *, level: float, correlation: float = 1.0
 ) -> float:
-    """How many independent nodes would tell as much about the mean of `values`; at least 1."""
+    """How many independent people would say as much about the mean of `values`; at least 1."""
     # Few communities make the estimated design effect uncertain, as they do a t interval.
     quantile = student_quantile(effective_clusters(clusters), level)
-    narrow = (norm.ppf((1 + level) / 2) / quantile) ** 2
+    narrow = (ndtri((1 + level) / 2) / quantile) ** 2
     return max(len(values) / design_effect(values, clusters, correlation) * narrow, 1.0)
 
 
 def design_effect(values: Floats, clusters: Integers, correlation: float = 1.0) -> float:
-    """Variance of the mean of `values` over that of independent nodes, at least 1.
+    """Variance of the mean of `values` relative to that of independent people, at least 1.
 
     An average of the estimate and of 1 + (Σm²/n − 1)·correlation; see the top of this file.
-    Values are hits, 0 to 1, or differences of two, −1 to 1. Independent nodes are those that show
-    whole hits only: the variance of one is E|v| − (Ev)².
+    Values are hits, 0 to 1, or differences of two, −1 to 1. Independent people have whole hits
+    only: the variance of one is E|v| − (Ev)².
     """
     size = np.bincount(clusters).astype(np.float64)
     assumed = 1 + (len(values) / effective_clusters(clusters) - 1) * correlation
-    known = telling_clusters(values, clusters)
+    known = informative_clusters(values, clusters)
     if known == 0 or len(size) == 1:
         return assumed
     mean, total = float(values.mean()), len(values)
@@ -106,10 +106,10 @@ def design_effect(values: Floats, clusters: Integers, correlation: float = 1.0) 
     return (known * estimated + PRIOR_COMMUNITIES * assumed) / (known + PRIOR_COMMUNITIES)
 
 
-def telling_clusters(values: Floats, clusters: Integers) -> int:
-    """Clusters with a hit or clusters with a miss, whichever are fewer.
+def informative_clusters(values: Floats, clusters: Integers) -> int:
+    """The number of clusters with a hit or with a miss, whichever is smaller.
 
-    Of differences, −1 to 1: clusters in which not all are 0, not all 1 or not all −1.
+    For differences, −1 to 1: clusters in which not all are 0, not all 1 or not all −1.
     """
     apart = (np.abs(values), 1 - values, 1 + values)
     return int(min((np.bincount(clusters, weights=part) > 0).sum() for part in apart))
@@ -126,10 +126,9 @@ def difference_interval(
 ) -> Interval:
     """Interval of the signed difference, the mean of `hits` in group 1 minus that in group 0.
 
-    Bootstrap over communities, both groups of one together. Where in a group only a handful of
-    communities have a hit, or a miss, resamples say little: the interval is then put together
-    from those of the two rates (`combined_interval`), as if the groups were independent. NaN
-    where a group is empty.
+    Bootstrap over communities, both groups of one together. If in a group only a few communities
+    have a hit, or a miss, resamples say little: the interval is then combined from those of the
+    two rates (`combined_interval`), as if the groups were independent. NaN if a group is empty.
     """
     values = as_shares("hits", hits)
     group = as_labels("sensitive_features", sensitive_features)
@@ -139,12 +138,13 @@ def difference_interval(
     if group.min() == group.max():
         return UNDEFINED
     parts = [(values[group == g], label[group == g]) for g in (0, 1)]
-    if min(telling_clusters(*part) for part in parts) < HANDFUL:
-        return _from_rates(parts, level)
+    rate0, rate1 = (float(part.mean()) for part, _ in parts)
+    if min(informative_clusters(*part) for part in parts) < MIN_COMMUNITIES:
+        ends0, ends1 = (rate_interval(*part, level=level) for part in parts)
+        return combined_interval(rate1, ends1, rate0, ends0)
     drawn = resampled_gap(values, group, label, multiplicities(label, draws=draws, seed=seed))
-    estimate = float(values[group == 1].mean() - values[group == 0].mean())
     smaller = min(effective_clusters(within) for _, within in parts)
-    return bootstrap_interval(estimate, drawn, smaller, level=level).clipped(-1.0, 1.0)
+    return bootstrap_interval(rate1 - rate0, drawn, smaller, level=level).clipped(-1.0, 1.0)
 
 
 def combined_interval(
@@ -157,13 +157,13 @@ def combined_interval(
 ) -> Interval:
     """Interval of first − second from those of the two, d ± √(a² + b² − 2·correlation·a·b).
 
-    Newcombe's way: a and b are the distances from the two to the ends that lie that way, so that
-    lopsided intervals give a lopsided one. NaN where any of them is.
+    By Newcombe: a and b are the distances from the two estimates to their ends on that side, so
+    asymmetric intervals give an asymmetric one. NaN if any of them is.
 
     Args:
         first: an estimate.
         first_ends: its interval.
-        second: what is taken from it.
+        second: the estimate that is subtracted.
         second_ends: its interval.
         correlation: of the two estimates.
     """
@@ -176,10 +176,3 @@ def combined_interval(
         difference - reach(first - first_ends.low, second_ends.high - second),
         difference + reach(first_ends.high - first, second - second_ends.low),
     ).clipped(-1.0, 1.0)
-
-
-def _from_rates(parts: list[tuple[Floats, Integers]], level: float) -> Interval:
-    (rate0, ends0), (rate1, ends1) = (
-        (float(hits.mean()), rate_interval(hits, clusters, level=level)) for hits, clusters in parts
-    )
-    return combined_interval(rate1, ends1, rate0, ends0)

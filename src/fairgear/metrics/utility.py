@@ -7,12 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import rankdata
 
-from fairgear.metrics.inputs import Floats, Values, as_labels, as_scores, same_length
-from fairgear.metrics.undefined import undefined
+from fairgear.metrics.inputs import Floats, Values, as_labels, as_scores, same_length, undefined
 
 
 def accuracy(y: Values, pred: Values) -> float:
-    """Share of nodes whose predicted label is their label."""
+    """Share of people whose predicted label is their label."""
     y, pred = as_labels("y", y), as_labels("pred", pred)
     same_length(y=y, pred=pred)
     return float((y == pred).mean())
@@ -21,21 +20,21 @@ def accuracy(y: Values, pred: Values) -> float:
 def f1(y: Values, pred: Values) -> float:
     """F1 of class 1: 2TP / (2TP + FP + FN).
 
-    Of class 1, not the average over both classes: the micro average is accuracy by another name.
-    Undefined, so NaN, only where no node is of class 1 and none is predicted to be.
+    Of class 1, not the average over both classes: the micro average equals accuracy. NaN only if
+    nobody is of class 1 and nobody is predicted to be.
     """
     y, pred = as_labels("y", y), as_labels("pred", pred)
     same_length(y=y, pred=pred)
     both, either = int((y & pred).sum()), int((y | pred).sum())
     if either == 0:
-        return undefined("F1", "no node is of class 1 and none is predicted to be")
+        return undefined("F1", "nobody is of class 1 and nobody is predicted to be")
     return 2 * both / (both + either)
 
 
 def auroc(y: Values, scores: Values) -> float:
-    """Chance that a node of class 1 has a higher score than one of class 0, ties counted half.
+    """Probability that class 1 has a higher score than class 0, ties counted half.
 
-    Takes scores and refuses hard labels. Undefined, so NaN, where only one class is present.
+    Takes scores and refuses hard labels. NaN if only one class is present.
     """
     y, scores = as_labels("y", y), as_scores("scores", scores)
     same_length(y=y, scores=scores)
@@ -48,16 +47,16 @@ def auroc(y: Values, scores: Values) -> float:
 
 
 def weighted_auroc(y: Values, scores: Values) -> Callable[[Floats], Floats]:
-    """AUROC as a function of how often each node counts, for `cluster_bootstrap`.
+    """AUROC as a function of weights (resamples, n), for `cluster_bootstrap`.
 
-    It maps weights (resamples, n) to one AUROC a resample, NaN where a class has no weight.
+    It returns one AUROC per resample, NaN if a class has no weight.
     """
     y, scores = as_labels("y", y), as_scores("scores", scores)
     same_length(y=y, scores=scores)
     order = np.argsort(scores, kind="stable")
     ranked, label = scores[order], y[order]
     positive, negative = order[label == 1], order[label == 0]
-    # Nodes of class 0 below each node of class 1, and those not above it: ties are between.
+    # For each positive, the negatives below it and those not above it: ties lie between.
     below = np.searchsorted(ranked[label == 0], ranked[label == 1], side="left")
     upto = np.searchsorted(ranked[label == 0], ranked[label == 1], side="right")
     tied = bool((below != upto).any())

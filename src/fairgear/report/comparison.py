@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairgear.metrics.base import METRICS
+from fairgear.metrics import METRICS
 from fairgear.report.figures import IntervalChart, dot, scale_over
 from fairgear.report.numbers import between, count, measure, signed
 from fairgear.report.parts import Part, interval, mapping, number, rows, sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairgear.metrics.base import METRICS
+from fairgear.metrics import METRICS
 from fairgear.report.audit_headline import audit_headline
 from fairgear.report.cards import card
 from fairgear.report.causal_models import CausalModelRow, causal_model_section
