@@ -18,6 +18,7 @@ import pandas as pd
 
 import fairgear as fg
 from benchmarks import RESULTS
+from fairgear.auditing.provenance import source_commit
 from fairgear.causal import (
     CausalModel,
     FittedCausalModel,
@@ -25,7 +26,6 @@ from fairgear.causal import (
     at_rate,
     edge_changes,
 )
-from fairgear.experiments.provenance import source_commit
 from fairgear.graph import SensitiveGraph
 
 Row = dict[str, Any]

@@ -15,8 +15,8 @@ import pandas as pd
 
 import fairgear as fg
 from benchmarks import RESULTS
+from fairgear.auditing.provenance import source_commit
 from fairgear.causal import FittedCausalModel, at_rate, edge_changes
-from fairgear.experiments.provenance import source_commit
 from fairgear.graph import SensitiveGraph
 
 ROWS = RESULTS / "fitted_models.csv"

@@ -21,7 +21,7 @@ import pandas as pd
 
 from benchmarks import RESULTS
 from benchmarks.pages import HIDDEN, means
-from fairgear.experiments.provenance import source_commit
+from fairgear.auditing.provenance import source_commit
 
 ROWS = RESULTS / "what_is_hidden.csv"
 METHODS = ("gcn", "graphsage", "gin", "c-enc", "fairgnn", "nifty-gcn", "nifty-sage", "gear")

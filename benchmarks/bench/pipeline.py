@@ -13,9 +13,9 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.bench.graphs import Scene
 from benchmarks.bench.measure import peak_mb
-from fairgear.experiments.representations import write_table
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import Gear
+from fairgear.runs.predictions import write_table
 
 
 def run_pipeline(scene: Scene, emit: Callable[[dict[str, Any]], None]) -> None:

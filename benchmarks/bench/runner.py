@@ -29,8 +29,8 @@ from benchmarks.bench.pipeline import run_pipeline
 from benchmarks.bench.plan import ON_DEVICE, Plan
 from benchmarks.bench.steps import embedding_case, gear_case, vae_case
 from benchmarks.bench.tables import MACHINE
+from fairgear.auditing.provenance import source_commit
 from fairgear.egos.memory import forget
-from fairgear.experiments.provenance import source_commit
 from fairgear.methods.gear_config import GearConfig
 from fairgear.progress import log, quiet
 

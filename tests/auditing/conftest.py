@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from fairgear import SensitiveGraph
-from fairgear.auditing import Audit, Worlds, audit_in
-from fairgear.auditing.threads import one_thread
+from fairgear.auditing import Audit, Worlds, audit
+from fairgear.auditing.adapters.base import one_thread
 from tests.auditing.models import Everything, small_graph
 
 
@@ -31,4 +31,4 @@ def worlds(graph: SensitiveGraph) -> Worlds:
 
 @pytest.fixture(scope="module")
 def everything(worlds: Worlds) -> Audit:
-    return audit_in(worlds, Everything())
+    return audit(Everything(), worlds)

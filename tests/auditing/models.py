@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,11 +11,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear import SensitiveGraph, datasets
+from fairgear.auditing import Audit, Worlds, audit
 
 
 def small_graph(n: int = 300, seed: int = 0) -> SensitiveGraph:
     """A synthetic graph with about eight neighbours a node, some of which depend on s."""
     return datasets.load("synthetic", n=n, seed=seed, threshold=0.3, a=0.05)
+
+
+def measure(model: object, graph: SensitiveGraph | Worlds, **options: Any) -> Audit:
+    """An audit of the numbers alone: no probes, no other causal models, no affected people."""
+    few = {"affected_people": 0, "other_causal_models": False, "probes": False}
+    return audit(model, graph, **{"self_people": 500, **few, **options})
 
 
 class FakeModel(ABC):

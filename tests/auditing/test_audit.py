@@ -13,9 +13,11 @@ from torch import Tensor
 
 import fairgear
 from fairgear import SensitiveGraph
-from fairgear.auditing import Audit, Worlds, audit, audit_in, evaluate_in
-from fairgear.auditing.response import COUNTERFACTUAL
+from fairgear.auditing import Audit, Worlds, audit
+from fairgear.auditing.effects import COUNTERFACTUAL
+from fairgear.auditing.result import ModelInfo, Names, Setup
 from fairgear.causal import CausalModel, FittedCausalModel, for_graph
+from fairgear.datasets import statistics
 from fairgear.errors import ParameterError
 from fairgear.graph import TableColumns, read_graph, split
 from tests.auditing.models import (
@@ -27,6 +29,7 @@ from tests.auditing.models import (
     NeighborSens,
     RememberedNeighborSens,
     Unshifted,
+    measure,
 )
 from tests.graph.people import FRIENDS, PEOPLE, people
 
@@ -52,7 +55,7 @@ def own_world(graph: SensitiveGraph, person: int) -> tuple[list[int], list[int]]
 
 def test_what_is_known_without_running_anything(graph: SensitiveGraph, worlds: Worlds) -> None:
     def metrics(model: FakeModel) -> dict[str, float]:
-        return audit_in(worlds, model, other_causal_models=False).metrics
+        return audit(model, worlds, other_causal_models=False).metrics
 
     constant = metrics(Constant())
     assert [constant[key] for key in COUNTERFACTUAL] == [0] * 5
@@ -70,7 +73,7 @@ def test_neighbours_along_factual_edges_are_nothing_of_ones_own(
     graph: SensitiveGraph, worlds: Worlds
 ) -> None:
     model = RememberedNeighborSens(graph)
-    found = audit_in(worlds, model, other_causal_models=False).metrics
+    found = audit(model, worlds, other_causal_models=False).metrics
     assert found["delta_cf_self"] == 0
     assert found["delta_cf_neighbor"] > 0.2
     assert found["delta_cf_both"] > 0.2
@@ -87,76 +90,75 @@ def test_neighbours_along_counterfactual_edges_by_brute_force(
         before, after = own_world(graph, person)
         assert before == graph.edge_index[1, graph.edge_index[0] == person].tolist()
         flips.append(label(before) != label(after))
-    found = audit_in(worlds, NeighborSens(), other_causal_models=False)
+    found = audit(NeighborSens(), worlds, other_causal_models=False)
     assert 0 < sum(flips) < len(flips)
     assert found.metrics["delta_cf_self"] == pytest.approx(np.mean(flips))
     assert found.people["flip_strict_self"].tolist() == [float(flip) for flip in flips]
 
 
 def test_the_numbers_are_those_of_the_evaluation(worlds: Worlds, everything: Audit) -> None:
-    plain = evaluate_in(worlds, Everything(), self_people=None)
+    plain = measure(Everything(), worlds, self_people=None)
     assert everything.metrics == plain.metrics
     assert everything.intervals == plain.intervals
-    assert everything.evaluation.flips == plain.flips
-    columns = list(plain.people)
-    pd.testing.assert_frame_equal(everything.people[columns], plain.people)
-    assert list(everything.people) == [*columns, "neighbors_that_matter"]
+    assert everything.flips == plain.flips
+    same = list(plain.people.columns[:-1])
+    pd.testing.assert_frame_equal(everything.people[same], plain.people[same])
+    assert list(everything.people) == [*same, "neighbors_that_matter"]
 
 
 def test_it_is_one_name_of_the_package(graph: SensitiveGraph) -> None:
     found = fairgear.audit(Constant(), graph, draws=1, self_people=2, name="the same for all")
     assert isinstance(found, fairgear.Audit)
-    assert found.model == {
-        "name": "the same for all",
-        "kind": "graph estimator",
-        "threshold": 0.5,
-    }
-    assert found.config == {
-        "dataset": "synthetic",
-        "people": 60,
-        "draws": 1,
-        "seed": 0,
-        "level": 0.95,
-        "self_people": 2,
-        "causal_model": "synthetic",
-        "worlds": Worlds(graph, draws=1).fingerprint,
-    }
+    assert found.model == ModelInfo("the same for all", "graph estimator", 0.5)
+    assert found.config == {}
+    assert found.setup == Setup(
+        dataset="synthetic",
+        people=60,
+        draws=1,
+        seed=0,
+        level=0.95,
+        self_people=2,
+        causal_model="synthetic",
+        worlds=Worlds(graph, draws=1).fingerprint,
+    )
 
 
 def test_the_threshold_and_the_nodes_can_be_given(graph: SensitiveGraph, worlds: Worlds) -> None:
     rows = graph.val_mask.nonzero()[:, 0]
-    found = audit_in(worlds, CopiesSens(), threshold=0.95, nodes=rows, self_people=0)
+    found = audit(CopiesSens(), worlds, threshold=0.95, nodes=rows, self_people=0)
     assert found.people["node_id"].tolist() == rows.tolist()
     assert not found.people["label"].any()
     assert found.metrics["delta_cf"] == 0
-    assert found.config["self_people"] == 0
+    assert found.setup.self_people == 0
     assert math.isnan(found.metrics["delta_cf_self"])
 
 
-def test_the_verdict_and_the_sight_come_before_the_notes(worlds: Worlds) -> None:
-    found = audit_in(worlds, Constant())
+def test_the_verdict_and_the_probes_come_before_the_notes(worlds: Worlds) -> None:
+    found = audit(Constant(), worlds)
     assert found.causal_models is not None
-    assert found.notes[0].startswith("It does not look at the sensitive column")
-    assert found.notes[1].startswith("It does not look at the graph")
+    assert found.notes[0].startswith("It does not read the sensitive column")
+    assert found.notes[1].startswith("It does not read the graph")
     assert found.notes[2] == found.causal_models.verdict
-    assert found.notes[3:] == found.evaluation.notes
-    alone = audit_in(worlds, Constant(), other_causal_models=False)
+    plain = measure(Constant(), worlds)
+    assert found.notes[3:] == plain.notes
+    assert (plain.probes, plain.causal_models) == (None, None)
+    alone = audit(Constant(), worlds, other_causal_models=False)
     assert alone.causal_models is None
-    assert alone.notes[2:] == alone.evaluation.notes
+    assert alone.notes[2:] == plain.notes
 
 
 def test_what_it_says_about_the_graph_and_its_causal_model(
     graph: SensitiveGraph, worlds: Worlds, everything: Audit
 ) -> None:
-    assert everything.graph["name"] == "synthetic"
-    assert everything.diagnostics == worlds.diagnostics.to_dict()
-    assert everything.names == {}
+    assert everything.graph == statistics(graph)
+    assert everything.diagnostics == worlds.diagnostics
+    assert everything.names == Names()
 
 
 def test_a_causal_model_of_ones_own_choice(graph: SensitiveGraph) -> None:
     fitted: CausalModel = FittedCausalModel("quantile").fit(graph)
     found = audit(Everything(), graph, causal_model=fitted, draws=1, self_people=2)
-    assert found.config["causal_model"] == "fitted"
+    assert found.setup.causal_model == "fitted"
     exact = audit(Everything(), graph, causal_model=for_graph(graph), draws=1, self_people=2)
     column = "score_strict_rate_1"
     assert not np.allclose(found.people[column], exact.people[column], atol=1e-3)
@@ -172,7 +174,7 @@ def test_own_data_keep_their_names() -> None:
         return torch.sigmoid(3 * graph.sens.double() + 3 * near - 3)
 
     found = audit(score, graph, draws=1, self_people=3)
-    assert found.names == {"groups": ["female", "male"], "answers": ["no", "yes"]}
+    assert found.names == Names(("female", "male"), ("no", "yes"))
     names = set(people().id)
     assert found.affected
     for one in found.affected:
@@ -184,13 +186,13 @@ def test_own_data_keep_their_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "kind", "asked"),
+    ("model", "kind", "sampled"),
     [(Everything(), "graph estimator", 60), (lambda graph: graph.sens, "Python callable", 60)],
 )
-def test_kinds(worlds: Worlds, model: Any, kind: str, asked: int) -> None:
-    found = audit_in(worlds, model)
-    assert found.model["kind"] == kind
-    assert found.config["self_people"] == asked
+def test_kinds(worlds: Worlds, model: Any, kind: str, sampled: int) -> None:
+    found = audit(model, worlds)
+    assert found.model.kind == kind
+    assert found.setup.self_people == sampled
 
 
 def test_what_a_model_raises_is_said_with_its_world(worlds: Worlds) -> None:
@@ -201,7 +203,7 @@ def test_what_a_model_raises_is_said_with_its_world(worlds: Worlds) -> None:
             return torch.full((len(graph.x),), 0.7)
 
     with pytest.raises(ParameterError) as caught:
-        audit_in(worlds, Fails())
+        audit(Fails(), worlds)
     assert str(caught.value).startswith(
         "the model 'Fails' in the world 'strict-rate-0-draw-0': got RuntimeError: no such edges; "
     )
@@ -210,9 +212,23 @@ def test_what_a_model_raises_is_said_with_its_world(worlds: Worlds) -> None:
 @pytest.mark.parametrize("wrong", [{"self_people": -1}, {"affected_people": -3}])
 def test_numbers_of_people_are_not_negative(worlds: Worlds, wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="allowed: 0 or more"):
-        audit_in(worlds, Constant(), **wrong)
+        audit(Constant(), worlds, **wrong)
 
 
 def test_a_seed_is_checked(worlds: Worlds) -> None:
     with pytest.raises(ParameterError, match="seed of the worlds"):
         Worlds(worlds.graph, seed=-1)
+
+
+@pytest.mark.parametrize("given", [{"draws": 2}, {"seed": 1}, {"released_share": 0.5}])
+def test_worlds_have_their_own_draws_and_seed(worlds: Worlds, given: dict[str, Any]) -> None:
+    (name,) = given
+    with pytest.raises(ParameterError, match=f"{name}: got a value beside Worlds"):
+        audit(Constant(), worlds, **given)
+
+
+def test_its_repr_is_short(everything: Audit) -> None:
+    text = repr(everything)
+    assert text.startswith("Audit('Everything' on 'synthetic', 60 people: accuracy 0.")
+    assert len(text) < 200
+    assert len(everything._repr_html_()) < 2000

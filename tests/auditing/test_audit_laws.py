@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from fairgear import SensitiveGraph
-from fairgear.auditing import Audit, Worlds, audit, audit_in
-from fairgear.auditing.response import COUNTERFACTUAL
+from fairgear.auditing import Audit, Worlds, audit
+from fairgear.auditing.effects import COUNTERFACTUAL
 from fairgear.causal import SyntheticCausalModel
 from tests.auditing.models import Constant, Everything, LastDigit, small_graph
 
@@ -25,12 +25,12 @@ def written(one: Audit) -> str:
 
 
 def test_to_a_dictionary_and_back(worlds: Worlds, everything: Audit) -> None:
-    for one in (everything, audit_in(worlds, Constant(), other_causal_models=False)):
+    for one in (everything, audit(Constant(), worlds, other_causal_models=False)):
         plain = json.loads(json.dumps(one.to_dict(), allow_nan=False))
         again = Audit.from_dict(plain, one.people)
         assert written(again) == written(one)
         assert again.notes == one.notes
-        assert again.evaluation.flips[1:3] == one.evaluation.flips[1:3]
+        assert again.flips[1:3] == one.flips[1:3]
         assert type(again.affected) is tuple
         assert again.affected == one.affected
         assert again.model_card() == one.model_card()
@@ -39,7 +39,7 @@ def test_to_a_dictionary_and_back(worlds: Worlds, everything: Audit) -> None:
 
 def test_what_is_no_audit_is_refused(everything: Audit) -> None:
     plain = everything.to_dict()
-    for key in ("model", "metrics", "details", "affected"):
+    for key in ("format", "model", "metrics", "flips", "affected"):
         with pytest.raises(KeyError):
             Audit.from_dict({k: v for k, v in plain.items() if k != key}, everything.people)
 
@@ -48,10 +48,11 @@ def test_nothing_in_it_can_be_set(everything: Audit) -> None:
     assert everything.causal_models is not None
     for part in (
         everything,
-        everything.sight,
-        everything.evaluation,
-        everything.evaluation.flips[0],
-        everything.evaluation.groups[0],
+        everything.probes,
+        everything.model,
+        everything.setup,
+        everything.flips[0],
+        everything.groups[0],
         everything.causal_models,
         everything.causal_models.rows[0],
         everything.affected[0],
@@ -80,18 +81,18 @@ class Counting(SyntheticCausalModel):
 def test_worlds_are_made_once_for_all_models(graph: SensitiveGraph) -> None:
     counting = Counting().fit(graph)
     worlds = Worlds(graph, counting, draws=2)
-    audit_in(worlds, Everything(), self_people=3)
+    audit(Everything(), worlds, self_people=3)
     shared = [who for who in counting.asked if len(who) > 1]
     # By rate, of which 0.5 has two draws, and as many softened ones; two random ones.
     assert len(shared) == 4 + 4 + 2
     alone = [who for who in counting.asked if len(who) == 1]
     assert 3 < len(alone) <= 3 + 10 * 8
     counting.asked.clear()
-    audit_in(worlds, Everything(), self_people=3)
+    audit(Everything(), worlds, self_people=3)
     assert sorted(counting.asked) == sorted(alone)
     # A model that moves for nobody has nobody whose neighbours one would ask about.
     counting.asked.clear()
-    audit_in(worlds, Constant(), self_people=3)
+    audit(Constant(), worlds, self_people=3)
     assert len(counting.asked) == 3
 
 
@@ -133,7 +134,7 @@ def test_nothing_is_changed_by_asking(graph: SensitiveGraph) -> None:
     weights = {name: value.clone() for name, value in module.state_dict().items()}
     drawn = torch.get_rng_state()
     for model in (module, overwriting, Everything()):
-        audit_in(worlds, model, self_people=2)
+        audit(model, worlds, self_people=2)
     assert [world.fingerprint() for world in every_world(worlds)] == before
     assert all(part.training for part in module.modules())
     assert all(torch.equal(value, weights[name]) for name, value in module.state_dict().items())
@@ -146,8 +147,8 @@ def test_an_audit_repeats_bit_for_bit(everything: Audit) -> None:
 
 
 def test_rounding_is_no_rise_and_no_fall(worlds: Worlds) -> None:
-    found = audit_in(worlds, LastDigit(), other_causal_models=False)
-    (near,) = (row for row in found.evaluation.flips if row.intervention == "neighbours")
+    found = audit(LastDigit(), worlds, other_causal_models=False)
+    (near,) = (row for row in found.flips if row.intervention == "neighbours")
     # A person's own features: others' attributes move nobody.
     assert (near.rate, near.rising, near.falling) == (0, 0, 0)
 
@@ -157,15 +158,15 @@ def test_the_order_of_the_rows_counts_for_nothing(
     graph: SensitiveGraph, worlds: Worlds, self_people: int | None
 ) -> None:
     order = torch.randperm(len(graph.x), generator=torch.Generator().manual_seed(1))
-    one = audit_in(worlds, Everything(), self_people=self_people)
+    one = audit(Everything(), worlds, self_people=self_people)
     other = audit(Everything(), graph.permute(order), self_people=self_people)
     pd.testing.assert_frame_equal(one.people, other.people)
     facts = [found.to_dict() for found in (one, other)]
     moved = []
     for found in facts:
         # The fingerprint is of the rows as they are.
-        del found["config"]["worlds"]
-        effects = found["details"]["diagnostics"]["effects"]
+        del found["setup"]["worlds"]
+        effects = found["diagnostics"]["effects"]
         moved.append([effect.pop("feature_change") for effect in effects])
     assert facts[0] == facts[1]
     # A mean over everyone's features, which may be summed in another order.
@@ -180,8 +181,9 @@ def test_one_group_alone_has_no_counterfactuals(graph: SensitiveGraph) -> None:
     assert all(math.isnan(found.metrics[key]) for key in COUNTERFACTUAL)
     assert found.metrics["auroc"] > 0
     assert (found.diagnostics, found.causal_models, found.affected) == (None, None, ())
-    assert found.config["causal_model"] is None
-    assert found.sight.graph is True
+    assert found.setup.causal_model is None
+    assert found.probes is not None
+    assert found.probes.graph is True
     assert written(Audit.from_dict(found.to_dict(), found.people)) == written(found)
     assert found.failures("delta_cf > 0.05")[0].startswith("delta_cf is undefined")
     assert "undefined" in found.model_card()

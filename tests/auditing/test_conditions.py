@@ -8,7 +8,7 @@ from fairgear.auditing.conditions import Condition, failures
 from fairgear.errors import ParameterError
 from fairgear.metrics import METRICS, UNDEFINED, Interval
 
-METRIC_VALUES: dict[str, float | None] = {"delta_cf": 0.12, "accuracy": 0.8, "r2": None}
+METRIC_VALUES = {"delta_cf": 0.12, "accuracy": 0.8, "r2": math.nan}
 INTERVALS = {
     "delta_cf": Interval(0.08, 0.16),
     "accuracy": Interval(0.7, 0.9),
@@ -94,8 +94,6 @@ def test_a_number_that_no_value_reaches_would_let_everything_pass(number: str) -
 def test_conditions_hold_or_not_or_cannot_be_told(text: str, holds: bool | None) -> None:
     condition = Condition.parse(text)
     assert condition.holds(METRIC_VALUES, INTERVALS) is holds
-    as_json = {key: interval.to_json() for key, interval in INTERVALS.items()}
-    assert condition.holds(METRIC_VALUES, as_json) is holds
 
 
 def test_nan_is_undefined_too() -> None:

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairgear import SensitiveGraph, datasets
-from fairgear.auditing import Evaluation, FlipRow, Worlds, evaluate_in
+from fairgear.auditing import Audit, FlipRow, Worlds
 from fairgear.causal import for_graph
 from tests.auditing.models import (
     Constant,
@@ -23,6 +23,7 @@ from tests.auditing.models import (
     Features,
     NeighborSens,
     Unshifted,
+    measure,
 )
 
 N = 8
@@ -67,12 +68,12 @@ def case(
     graph: SensitiveGraph,
     worlds: Worlds,
     every_world: dict[Assignment, SensitiveGraph],
-) -> tuple[str, Evaluation, Flipped]:
+) -> tuple[str, Audit, Flipped]:
     """A model, what was estimated of it, and who flips in each of the 256 worlds."""
     model = build(request.param, graph)
     before = labels(model, graph)
     flipped = {sens: labels(model, world) != before for sens, world in every_world.items()}
-    return request.param, evaluate_in(worlds, model, nodes=torch.arange(N)), flipped
+    return request.param, measure(model, worlds, nodes=torch.arange(N)), flipped
 
 
 def labels(model: FakeModel, graph: SensitiveGraph) -> NDArray[Any]:
@@ -80,7 +81,7 @@ def labels(model: FakeModel, graph: SensitiveGraph) -> NDArray[Any]:
     return result
 
 
-def row(result: Evaluation, intervention: str) -> FlipRow:
+def row(result: Audit, intervention: str) -> FlipRow:
     (found,) = (r for r in result.flips if (r.protocol, r.intervention) == ("strict", intervention))
     return found
 
@@ -109,14 +110,12 @@ def test_the_worlds_tell_the_models_apart(
 
 
 @pytest.mark.parametrize("rate", [0, 1])
-def test_rates_that_leave_no_choice_are_exact(
-    case: tuple[str, Evaluation, Flipped], rate: int
-) -> None:
+def test_rates_that_leave_no_choice_are_exact(case: tuple[str, Audit, Flipped], rate: int) -> None:
     _, result, flipped = case
     assert row(result, f"rate {rate}").rate == pytest.approx(flipped[(rate,) * N].mean(), abs=1e-12)
 
 
-def test_half_of_the_people(case: tuple[str, Evaluation, Flipped]) -> None:
+def test_half_of_the_people(case: tuple[str, Audit, Flipped]) -> None:
     """Exactly four of eight are set, each choice as likely as another."""
     _, result, flipped = case
     every = rates(flipped, N // 2)
@@ -127,7 +126,7 @@ def test_half_of_the_people(case: tuple[str, Evaluation, Flipped]) -> None:
     assert found.error == pytest.approx(np.std(every) / math.sqrt(DRAWS), rel=0.2, abs=1e-12)
 
 
-def test_the_average_over_rates(case: tuple[str, Evaluation, Flipped]) -> None:
+def test_the_average_over_rates(case: tuple[str, Audit, Flipped]) -> None:
     _, result, flipped = case
     expected = float(np.mean([np.mean(rates(flipped, ones)) for ones in (0, N // 2, N)]))
     found = row(result, "average over rates")
@@ -140,7 +139,7 @@ def test_the_average_over_rates(case: tuple[str, Evaluation, Flipped]) -> None:
     [("neighbours", "delta_cf_neighbor", True), ("both", "delta_cf_both", False)],
 )
 def test_neighbours_and_both(
-    case: tuple[str, Evaluation, Flipped],
+    case: tuple[str, Audit, Flipped],
     graph: SensitiveGraph,
     intervention: str,
     key: str,
@@ -159,14 +158,14 @@ def test_neighbours_and_both(
     assert found.rate == result.metrics[key]
 
 
-def test_self(case: tuple[str, Evaluation, Flipped], graph: SensitiveGraph) -> None:
+def test_self(case: tuple[str, Audit, Flipped], graph: SensitiveGraph) -> None:
     _, result, flipped = case
     own = graph.sens.tolist()
     alone = [flipped[tuple(1 - s if j == i else s for j, s in enumerate(own))][i] for i in range(N)]
     assert row(result, "self").rate == pytest.approx(np.mean(alone), abs=1e-12)
 
 
-def test_what_is_known_without_counting(case: tuple[str, Evaluation, Flipped]) -> None:
+def test_what_is_known_without_counting(case: tuple[str, Audit, Flipped]) -> None:
     name, result, flipped = case
     if name in ("Constant", "Unshifted"):
         assert not any(who.any() for who in flipped.values())

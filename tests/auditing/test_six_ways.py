@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import SAGEConv
 
 from fairgear import SensitiveGraph
-from fairgear.auditing import Audit, CommandAdapter, FolderAdapter, Worlds, audit_in, export_worlds
+from fairgear.auditing import Audit, CommandAdapter, FolderAdapter, Worlds, audit, export_worlds
 from fairgear.auditing.affected import Affected
 from fairgear.methods.base import Method
 from fairgear.settings import Config
@@ -202,7 +202,7 @@ def worlds() -> Worlds:
 
 
 def audited(worlds: Worlds, model: object) -> Audit:
-    return audit_in(worlds, model, name="sage", nodes=PEOPLE, self_people=ALONE, affected_people=3)
+    return audit(model, worlds, name="sage", nodes=PEOPLE, self_people=ALONE, affected_people=3)
 
 
 Ways = dict[str, dict[str, Audit]]
@@ -249,9 +249,9 @@ COUNTED = ["protocol", "intervention", "rate", "interval", "gains", "losses", "p
 @pytest.mark.parametrize(("network", "way"), WAYS)
 def test_the_answers_are_the_same(ways: Ways, network: str, way: str) -> None:
     one, other = ways[network]["callable"], ways[network][way]
-    assert other.model["kind"] == KINDS[way]
-    assert len(one.evaluation.flips) == len(other.evaluation.flips) == 14
-    for before, after in zip(one.evaluation.flips, other.evaluation.flips, strict=True):
+    assert other.model.kind == KINDS[way]
+    assert len(one.flips) == len(other.flips) == 14
+    for before, after in zip(one.flips, other.flips, strict=True):
         for key in COUNTED:
             assert getattr(before, key) == getattr(after, key), (before.key, key)
         # Sums in another order end in another last digit.
@@ -260,7 +260,7 @@ def test_the_answers_are_the_same(ways: Ways, network: str, way: str) -> None:
     assert other.metrics == pytest.approx(one.metrics, abs=1e-12, nan_ok=True)
     for key, interval in one.intervals.items():
         assert list(other.intervals[key]) == pytest.approx(list(interval), abs=1e-9, nan_ok=True)
-    assert other.evaluation.groups == one.evaluation.groups
+    assert other.groups == one.groups
     measured = [key for key in map(str, one.people) if key != "neighbors_that_matter"]
     for key in measured:
         exact = not key.startswith("score")
@@ -286,17 +286,18 @@ def test_in_this_process_not_a_bit_differs(ways: Ways, network: str) -> None:
     for way in ("method", "module"):
         other = ways[network][way]
         pd.testing.assert_frame_equal(one.people, other.people, check_exact=True)
-        assert other.evaluation.flips == one.evaluation.flips
+        assert other.flips == one.flips
         assert other.intervals == one.intervals
         assert other.affected == one.affected
 
 
 @pytest.mark.parametrize(("network", "way"), WAYS)
 def test_what_it_looks_at_is_seen_from_every_side(ways: Ways, network: str, way: str) -> None:
-    sight = ways[network][way].sight
-    assert sight.sens is True
-    assert sight.graph is (network == "Sage")
-    assert sight.repeats is (None if way == "folder" else True)
+    probes = ways[network][way].probes
+    assert probes is not None
+    assert probes.sens is True
+    assert probes.graph is (network == "Sage")
+    assert probes.repeats is (None if way == "folder" else True)
 
 
 @pytest.mark.parametrize(("network", "way"), WAYS)
@@ -340,7 +341,8 @@ def test_a_real_scikit_learn_estimator_is_its_module_and_its_callable(worlds: Wo
             return x @ self.weights + float(fitted.intercept_[0])
 
     one = audited(worlds, fitted)
-    assert one.sight.graph is False
+    assert one.probes is not None
+    assert one.probes.graph is False
     for model in (Linear(), lambda graph: fitted.predict_proba(graph.x.numpy())):
         other = audited(worlds, model)
         assert other.metrics == pytest.approx(one.metrics, nan_ok=True)

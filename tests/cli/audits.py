@@ -12,7 +12,7 @@ import pytest
 
 from fairgear.cli import main
 
-FILES = {"audit.json", "people.parquet", "audit.html", "model-card.md"}
+FILES = {"metrics.json", "people.parquet", "report.html", "model-card.md"}
 # Little to do: one draw, two people alone, no other causal model.
 QUICK = ["--draws", "1", "--self-people", "2", "--no-other-causal-models"]
 COLUMNS = ["--label", "approved", "--sensitive", "sex"]
@@ -87,7 +87,7 @@ def audit(*typed: str, out: Path | str) -> int:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "audit.json").read_text())
+    found: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
     return found
 
 

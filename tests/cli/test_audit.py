@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairgear.auditing import AuditFolder
+from fairgear.auditing import Audit
 from fairgear.cli import main
 from fairgear.metrics import METRICS
 from tests.cli.audits import FILES, OWN, QUICK, audit, command, refused, results
@@ -32,16 +32,16 @@ def test_it_leaves_what_it_says(finished: Path) -> None:
     assert list(found["metrics"]) == list(found["intervals"]) == list(METRICS)
     assert found["model"]["name"] == "typed_models:features"
     assert found["model"]["kind"] == "Python callable"
-    assert found["model"]["sight"] == {"sens": True, "graph": False, "repeats": True}
+    assert found["probes"] == {"sens": True, "graph": False, "repeats": True}
     settings = {"dataset": "synthetic", "people": 400, "draws": 1, "seed": 0, "self_people": 2}
-    assert settings.items() <= found["config"].items()
+    assert settings.items() <= found["setup"].items()
     assert (found["comparison"], found["causal_models"]) == (None, None)
     assert {"version", "seed", "data_sha256", "stages"} <= found["provenance"].keys()
     table = pd.read_parquet(finished / "people.parquet")
     assert len(table) == 400
-    read = AuditFolder(finished).read()
+    read = Audit.load(finished)
     assert read.metrics["delta_cf"] == found["metrics"]["delta_cf"] > 0
-    assert (finished / "audit.html").read_text().rstrip().endswith("</html>")
+    assert (finished / "report.html").read_text().rstrip().endswith("</html>")
     assert "400 people of synthetic" in (finished / "model-card.md").read_text()
 
 
@@ -69,8 +69,8 @@ def test_a_table_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         "1: typed_models:copies, 2: typed_models:constant",
         "δCF by causal model",
         "quantile",
-        "The verdict hardly moves with the causal model",
-        f"Report: {tmp_path / 'audit.html'} Model card: {tmp_path / 'model-card.md'}",
+        "The verdict hardly depends on the causal model",
+        f"Report: {tmp_path / 'report.html'} Model card: {tmp_path / 'model-card.md'}",
     ):
         assert word in " ".join(captured.split()), word
 
@@ -158,7 +158,7 @@ def test_exported_scored_and_audited(
     assert found["config"] == direct["config"]
     assert found["metrics"] == direct["metrics"]
     assert found["intervals"] == direct["intervals"]
-    assert found["model"]["sight"] == {"sens": True, "graph": False, "repeats": None}
+    assert found["probes"] == {"sens": True, "graph": False, "repeats": None}
     typed = ["audit", "score", str(exported), "--fail-if", "delta_cf > 0", "--out"]
     assert main([*typed, str(tmp_path / "out")]) == 3
     assert {entry.name for entry in (tmp_path / "out").iterdir()} == FILES
@@ -233,7 +233,7 @@ def test_an_audit_that_fails_leaves_the_one_before(
 def test_every_option_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     from dataclasses import fields
 
-    from fairgear.experiments.audit_config import AuditConfig
+    from fairgear.runs.audit_config import AuditConfig
 
     main(["audit", "--help"])
     shown = capsys.readouterr().out
@@ -249,5 +249,5 @@ def test_what_a_model_prints_is_not_the_result(
 ) -> None:
     assert audit("typed_models:talks", "synthetic", *QUICK, "--json", out=tmp_path) == 0
     printed = capsys.readouterr()
-    assert json.loads(printed.out)["kind"] == "audit"
+    assert json.loads(printed.out)["model"]["name"] == "typed_models:talks"
     assert "asked" in printed.err

@@ -26,7 +26,7 @@ def test_a_file_of_ids_needs_no_ending(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("part", "count"), [("val", 400), ("train", 1200), ("all", 2000)])
 def test_other_people(part: str, count: int, tmp_path: Path) -> None:
     assert audit("typed_models:constant", *QUICK, "--nodes", part, out=tmp_path) == 0
-    assert results(tmp_path)["config"]["people"] == count
+    assert results(tmp_path)["setup"]["people"] == count
 
 
 def test_own_data_in_their_own_words(tmp_path: Path) -> None:
@@ -36,12 +36,12 @@ def test_own_data_in_their_own_words(tmp_path: Path) -> None:
     typed = ["typed_models:copies", *OWN, *QUICK, "--nodes", "names.txt"]
     assert audit(*typed, out=tmp_path) == 0
     found = results(tmp_path)
-    assert found["config"]["dataset"] == "people"
-    assert found["config"]["causal_model"] == "fitted"
-    assert found["details"]["names"] == {"groups": ["female", "male"], "answers": ["no", "yes"]}
+    assert found["setup"]["dataset"] == "people"
+    assert found["setup"]["causal_model"] == "fitted"
+    assert found["names"] == {"groups": ["female", "male"], "classes": ["no", "yes"]}
     assert pd.read_parquet(tmp_path / "people.parquet")["node_name"].tolist() == chosen
     assert {one["node_id"] for one in found["affected"]} <= set(chosen)
-    page = (tmp_path / "audit.html").read_text()
+    page = (tmp_path / "report.html").read_text()
     assert "female" in page
 
 
@@ -51,7 +51,7 @@ def test_own_data_without_labels(tmp_path: Path) -> None:
     found = results(tmp_path)
     assert found["metrics"]["accuracy"] is None
     assert found["metrics"]["delta_cf"] > 0
-    assert found["config"]["people"] == 400
+    assert found["setup"]["people"] == 400
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_a_run_is_audited_on_the_people_that_it_kept(run: Path, tmp_path: Path) 
     assert audit("run", "--no-other-causal-models", out=tmp_path) == 0
     found = results(tmp_path)
     ran = json.loads((run / "metrics.json").read_text())
-    assert (found["config"]["dataset"], found["config"]["seed"]) == ("people", 3)
+    assert (found["setup"]["dataset"], found["setup"]["seed"]) == ("people", 3)
     assert found["model"]["kind"] == "fairgear method"
     assert found["metrics"] == ran["metrics"]
     assert found["intervals"] == ran["intervals"]
@@ -86,7 +86,7 @@ def test_a_saved_model_is_audited_on_what_is_named(run: Path, tmp_path: Path) ->
     one, other = (results(tmp_path / name) for name in "ab")
     assert one["metrics"] == other["metrics"]
     assert audit("run", "--seed", "4", *QUICK, out=tmp_path / "c") == 0
-    assert results(tmp_path / "c")["config"]["worlds"] != one["config"]["worlds"]
+    assert results(tmp_path / "c")["setup"]["worlds"] != one["setup"]["worlds"]
 
 
 def test_a_saved_model_reads_other_people_as_its_own(run: Path, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_saved_model_reads_other_people_as_its_own(run: Path, tmp_path: Path) 
     table[table.job != jobs[0]].to_csv("others.csv", index=False)
     typed = ["run", "others.csv", *COLUMNS, "--similarity", "0.7", "--nodes", "all", *QUICK]
     assert audit(*typed, out=tmp_path) == 0
-    assert results(tmp_path)["config"]["people"] == int((table.job != jobs[0]).sum())
+    assert results(tmp_path)["setup"]["people"] == int((table.job != jobs[0]).sum())
 
 
 def test_a_run_against_a_function(run: Path, tmp_path: Path) -> None:

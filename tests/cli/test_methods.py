@@ -49,7 +49,7 @@ def test_a_run_of_another_method(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert settings.items() <= results["config"].items()
     assert not {"gear", "preset"} & results["config"].keys()
     assert yaml.safe_load((out / "config.yaml").read_text()) == results["config"]
-    assert results["details"]["diagnostics"]["model"] == "synthetic"
+    assert results["diagnostics"]["model"] == "synthetic"
     assert "logistic" in (out / "report.html").read_text()
     # The same command again, and the settings file that it left, mean the same run.
     for again in (typed, ["run", "--config", str(out / "config.yaml"), "--out", str(out)]):

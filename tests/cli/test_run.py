@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from torch import Tensor
 
 import fairgear as fg
 from fairgear.cli import main
-from fairgear.experiments.run_config import RunConfig
-from fairgear.experiments.run_folder import RunFolder
 from fairgear.files import TEMPORARY
 from fairgear.methods import GearConfig
 from fairgear.methods.gear_training import GearTask
 from fairgear.metrics import METRICS
+from fairgear.runs.config import RunConfig
+from fairgear.runs.folder import RunFolder
 from fairgear.tensor_files import read_tensors, write_tensors
 
 
@@ -49,7 +50,10 @@ def results(out: Path) -> dict[str, Any]:
 
 
 def test_a_run_leaves_what_it_says(finished: Path) -> None:
-    names = {"config.yaml", "metrics.json", "predictions.parquet", "model", "report.html"}
+    names = {
+        *("config.yaml", "metrics.json", "people.parquet", "predictions.parquet"),
+        *("model", "report.html", "model-card.md"),
+    }
     assert {entry.name for entry in finished.iterdir()} == names
     read = results(finished)
     assert list(read["metrics"]) == list(METRICS)
@@ -64,7 +68,7 @@ def test_a_run_leaves_what_it_says(finished: Path) -> None:
     assert [s["stage"] for s in read["provenance"]["stages"]] == [
         "loading the graph",
         "training",
-        "evaluation",
+        "audit",
     ]
     assert read["config"] == yaml.safe_load((finished / "config.yaml").read_text())
     people = pd.read_parquet(finished / "predictions.parquet")
@@ -137,18 +141,20 @@ def test_a_training_that_diverges_after_its_best_still_has_results(
 
     monkeypatch.setattr(GearTask, "step", diverging)
     assert run(out=tmp_path / "out") == 0
-    last = results(tmp_path / "out")["details"]["history"]["network"]["training"][-1]
+    last = results(tmp_path / "out")["training"]["history"]["network"]["training"][-1]
     assert last["prediction"] is None
 
 
 def settled(*typed: str, out: Path) -> RunConfig:
     """What a command comes to, without running it."""
     seen: list[RunConfig] = []
+
+    def stub(config: RunConfig, folder: object) -> SimpleNamespace:
+        seen.append(config)
+        return SimpleNamespace(to_dict=dict)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "fairgear.experiments.run.execute", lambda config, folder: seen.append(config)
-        )
-        patch.setattr("fairgear.report.write_page", lambda results, path: None)
+        patch.setattr("fairgear.runs.execution.run", stub)
         assert main(["run", "--json", *typed, "--out", str(out)]) == 0
     return seen[0]
 
@@ -337,9 +343,12 @@ def test_a_run_killed_at_five_moments_ends_as_one_that_was_not(tmp_path: Path) -
     one, other = results(whole), results(killed)
     assert one["metrics"] == other["metrics"]
     assert one["intervals"] == other["intervals"]
-    assert one["details"]["history"] == other["details"]["history"]
+    assert one["training"]["history"] == other["training"]["history"]
     left = {entry.name for entry in killed.iterdir()}
-    assert left == {"config.yaml", "metrics.json", "predictions.parquet", "model", "report.html"}
+    assert left == {
+        *("config.yaml", "metrics.json", "people.parquet", "predictions.parquet"),
+        *("model", "report.html", "model-card.md"),
+    }
 
 
 def kill_in_training(command: list[str], out: Path, rng: np.random.Generator) -> bool:

@@ -18,12 +18,15 @@ import yaml
 from fairgear.cli import launch, main
 from fairgear.cli.launch import LOST, JobConfig, start
 from fairgear.errors import ParameterError
-from fairgear.experiments.run_config import RunConfig, with_micro_batches
 from fairgear.joining import LAUNCHED, Place, place
+from fairgear.runs.config import RunConfig, with_micro_batches
 from tests.graph.people import PEOPLE
 
 TWO = JobConfig(devices=2)
-FILES = {"config.yaml", "metrics.json", "predictions.parquet", "model", "report.html"}
+FILES = {
+    *("config.yaml", "metrics.json", "people.parquet", "predictions.parquet"),
+    *("model", "report.html", "model-card.md"),
+}
 
 
 @pytest.fixture
@@ -278,6 +281,6 @@ def test_a_job_that_lost_a_process_ends_and_goes_on_to_the_results_of_one_proces
     one = results(alone)
     assert one["metrics"] == two["metrics"]
     assert one["intervals"] == two["intervals"]
-    assert one["details"]["history"] == two["details"]["history"]
+    assert one["training"]["history"] == two["training"]["history"]
     assert one["config"] == two["config"] == yaml.safe_load((out / "config.yaml").read_text())
     assert one["config"]["gear"]["micro_batches"] == 2

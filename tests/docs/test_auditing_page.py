@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from fairgear import SensitiveGraph
-from fairgear.auditing import AuditFolder, Condition, Worlds, audit_in
+from fairgear.auditing import Audit, Condition, Worlds, audit
 from fairgear.cli.app import main
 from fairgear.metrics import METRICS
 from tests.docs.pages import ROOT, Block
@@ -43,7 +43,7 @@ def test_every_block_prints_what_stands_below_it(blocks: list[Block]) -> None:
 
 def test_all_six_kinds_were_asked(blocks: list[Block], names: dict[str, Any]) -> None:
     of = ("gear", "gcn", "logistic", "income", "command", "folder")
-    kinds = {names[f"of_{name}"].model["kind"] for name in of}
+    kinds = {names[f"of_{name}"].model.kind for name in of}
     assert len(kinds) == 6
     # The folder holds the scores that the command gave.
     by_command, by_folder = names["of_command"].people, names["of_folder"].people
@@ -63,11 +63,11 @@ def test_the_files_and_fields_are_those_of_the_page(blocks: list[Block], folder:
     compared = folder / "compared"
     told = {name for name in first_cells(text) if "." in name and "_" not in name}
     assert {path.name for path in compared.iterdir()} == told | {"against"}
-    assert AuditFolder(compared).read().model["name"] == "mymodels:by_income"
-    facts = json.loads((compared / "audit.json").read_text(encoding="utf-8"))
-    for field in (*facts, *facts["details"]):
+    assert Audit.load(compared).model.name == "mymodels:by_income"
+    facts = json.loads((compared / "metrics.json").read_text(encoding="utf-8"))
+    for field in facts:
         assert f"`{field}`" in text
-    for field in (*facts["model"], *facts["config"]):
+    for field in (*facts["model"], *facts["setup"]):
         assert field in text
 
 
@@ -91,7 +91,7 @@ def test_the_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_intervention_is_one_of_the_audit(blocks: list[Block], names: dict[str, Any]) -> None:
     told = first_cells(section("What is measured"))
-    asked = {row.intervention for row in names["of_gear"].evaluation.flips}
+    asked = {row.intervention for row in names["of_gear"].flips}
     assert asked == {*told, "unchanged", "average over rates", "between worlds"}
     assert len(METRICS) == 11
     assert "the eleven of an audit" in section("Intervals")
@@ -137,7 +137,7 @@ def test_a_model_is_asked_as_often_as_the_page_says(
     worlds: Worlds = names["worlds"]
     model = Counting()
     # Nobody's answer moves, so that no neighbours are asked about.
-    audit_in(worlds, model, self_people=0, other_causal_models=others)
+    audit(model, worlds, self_people=0, other_causal_models=others)
     assert model.asked == asked
     assert "asked about 19 graphs, 25 more under other" in section("Time and memory")
 

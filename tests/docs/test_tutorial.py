@@ -32,8 +32,8 @@ def test_what_it_saves_is_there(blocks: list[Block], folder: Path, names: dict[s
     page = (folder / "audit.html").read_text(encoding="utf-8")
     assert "Sage" in page
     assert "Sage" in (folder / "model-card.md").read_text(encoding="utf-8")
-    assert names["unaware"].sight.sens is False
-    assert names["audit"].sight.repeats is True
+    assert names["unaware"].probes.sens is False
+    assert names["audit"].probes.repeats is True
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from fairgear.errors import FairgearError
 from fairgear.experiments import compare
 from fairgear.experiments.compare import Plan, execute_comparison
 from fairgear.experiments.compare_table import summary, to_latex, to_markdown
-from fairgear.experiments.run import execute
 from fairgear.methods import METHODS
 from fairgear.metrics import METRICS
+from fairgear.runs import run
 
 
 def rows(**values: list[float | None]) -> pd.DataFrame:
@@ -106,9 +106,9 @@ def test_an_interrupted_comparison_goes_on(tmp_path: Path, monkeypatch: pytest.M
         made.append(config.method)
         if len(made) == 2:
             raise KeyboardInterrupt
-        return execute(config, folder, worlds)
+        return run(config, folder, worlds)
 
-    monkeypatch.setattr(compare, "execute", stops)
+    monkeypatch.setattr(compare, "run", stops)
     with pytest.raises(KeyboardInterrupt):
         execute_comparison(plan, tmp_path)
     assert list(pd.read_csv(tmp_path / "runs.csv").method) == ["logistic"]
@@ -133,7 +133,7 @@ def test_a_larger_plan_adds_to_what_is_there(
     def stops(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compare, "execute", stops)
+    monkeypatch.setattr(compare, "run", stops)
     larger = Plan.of(["synthetic"], ["boosting", "logistic", "logistic-unaware"], 1, "released")
     with pytest.raises(KeyboardInterrupt):
         execute_comparison(larger, tmp_path)
@@ -150,7 +150,7 @@ def test_another_comparisons_folder_is_refused_before_any_work(
     execute_comparison(Plan.of(["synthetic"], ["logistic"], 1, "released"), tmp_path)
     before = (tmp_path / "runs.csv").read_text()
     made: list[Any] = []
-    monkeypatch.setattr(compare, "execute", lambda *run: made.append(run))
+    monkeypatch.setattr(compare, "run", lambda *run: made.append(run))
     other = Plan.of(["synthetic"], ["logistic-unaware", "logistic"], 1, "sixty-twenty-twenty")
     with pytest.raises(FairgearError, match="a run with other settings"):
         execute_comparison(other, tmp_path)

@@ -10,12 +10,10 @@ import pytest
 
 from fairgear.auditing import Worlds
 from fairgear.errors import FairgearError
-from fairgear.experiments import last_worlds
 from fairgear.experiments.compare import Plan, execute_comparison
 from fairgear.experiments.compare_entry import Entry
-from fairgear.experiments.run import execute
-from fairgear.experiments.run_folder import RunFolder
 from fairgear.metrics import METRICS
+from fairgear.runs import RunFolder, execution, run
 
 
 def test_settings_of_an_entry() -> None:
@@ -29,6 +27,8 @@ def test_settings_of_an_entry() -> None:
         "seed": 3,
         "graph_seed": 0,
         "self_people": 500,
+        "affected_people": 0,
+        "other_causal_models": False,
         "device": None,
         "settings": {"dim": 8, "use_sens": False},
     }
@@ -79,15 +79,15 @@ def test_runs_on_one_graph_share_their_worlds_and_give_what_they_give_alone(
         made.append(settings["seed"])
         return Worlds(graph, **settings)
 
-    monkeypatch.setattr(last_worlds, "Worlds", counted)
+    monkeypatch.setattr(execution, "Worlds", counted)
     names = ["logistic", "logistic:C=0.1", "logistic-projected"]
     plan = Plan.of(["synthetic"], names, 2, "released")
     found = execute_comparison(plan, tmp_path / "together")
     assert made == [0, 1]
     assert list(found.method) == names * 2
     cell = plan.runs()[4]
-    alone = execute(cell.config, RunFolder(tmp_path / "alone"))
+    alone = run(cell.config, RunFolder(tmp_path / "alone"))
     row = found.iloc[4]
     pd.testing.assert_series_equal(
-        row[list(METRICS)].astype(float), pd.Series(alone["metrics"]), check_names=False
+        row[list(METRICS)].astype(float), pd.Series(alone.metrics), check_names=False
     )

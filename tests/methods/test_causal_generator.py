@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from fairgear import Gear, SensitiveGraph
-from fairgear.auditing import evaluate
 from fairgear.causal import (
     SimilarityCausalModel,
     SyntheticSettings,
@@ -25,6 +24,7 @@ from fairgear.methods import load_model
 from fairgear.methods.causal_generator import CausalGenerator
 from fairgear.methods.generators import Ego, neighbor_perturbed, self_perturbed
 from fairgear.methods.inputs import FeatureScaler
+from tests.auditing.models import measure
 from tests.causal.test_laws import table_graph
 from tests.methods.tiny import tiny
 
@@ -140,16 +140,16 @@ def test_gear_trains_with_a_causal_model_and_says_so(
     assert isinstance(back, Gear)
     assert np.array_equal(back.predict_proba(data), gear.predict_proba(data))
     assert back.causal_model_ == gear.causal_model_
-    home = evaluate(back, data, draws=1)
+    home = measure(back, data, draws=1)
     assert any("this same causal model" in note for note in home.notes)
     if kind == "similarity":
         other = SimilarityCausalModel("quantile").fit(data)
-        away = evaluate(back, data, causal_model=other, draws=1)
+        away = measure(back, data, causal_model=other, draws=1)
         assert not any("home ground" in note for note in away.notes)
-    assert not any("home ground" in note for note in evaluate(learned, data, draws=1).notes)
+    assert not any("home ground" in note for note in measure(learned, data, draws=1).notes)
     means = tiny(direction="means").fit(data)
     means.save(tmp_path / "means")
-    notes = evaluate(load_model(tmp_path / "means", device="cpu"), data, draws=1).notes
+    notes = measure(load_model(tmp_path / "means", device="cpu"), data, draws=1).notes
     assert any("quantile map too" in note for note in notes) == (kind != "exact")
     assert not np.array_equal(means.predict_proba(data), learned.predict_proba(data))
 

@@ -1,14 +1,19 @@
-"""An EXAMPLE of a run, made up to look at the page with. None of its numbers was measured."""
+"""An EXAMPLE of an audit, made up to look at the page with. None of its numbers was measured."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import pandas as pd
+
+from fairgear.auditing import Audit
+
+HOSTILE = "<script>alert(1)</script>\"'</style>{{ 7*7 }}"
 _RATES = {
     "strict": (0.006, 0.009, 0.005, 0.004, 0.008, 0.005, 0.006, 0.007),
     "released": (0.002, 0.003, 0.002, 0.001, 0.002, 0.001, 0.0, 0.002),
-    "placebo": (0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.0, 0.001),
+    "placebo": (0.001,),
 }
 _INTERVENTIONS = (
     "average over rates",
@@ -20,91 +25,171 @@ _INTERVENTIONS = (
     "neighbours",
     "both",
 )
+_METRICS = {
+    "accuracy": (0.718, 0.676, 0.757),
+    "f1": (0.704, 0.655, 0.748),
+    "auroc": (0.781, 0.739, 0.820),
+    "delta_eo": (0.041, 0.004, 0.121),
+    "delta_dp": (0.068, 0.011, 0.139),
+    "delta_cf": (0.006, 0.002, 0.014),
+    "delta_cf_released": (0.002, 0.000, 0.010),
+    "delta_cf_self": (0.005, 0.001, 0.013),
+    "delta_cf_neighbor": (0.0061, 0.002, 0.014),
+    "delta_cf_both": (0.007, 0.003, 0.016),
+    "r2": (0.003, 0.000, 0.021),
+}
+_MODELS = (
+    ("own", "Features shift by the difference of means; links follow.", 0.121),
+    ("quantile", "Features keep their rank within the group.", 0.104),
+    ("features only", "Features move; links stay as they are.", 0.098),
+    ("structure only", "Links move; features stay as they are.", 0.021),
+    ("attribute only", "Nothing moves except the sensitive column.", 0.0),
+)
+_DIFFERENCES = (
+    ("accuracy", 0.718, 0.701, 0.017, [-0.008, 0.042], None),
+    ("f1", 0.704, 0.688, 0.016, [-0.012, 0.044], None),
+    ("auroc", 0.781, 0.762, 0.019, [0.004, 0.034], "first"),
+    ("delta_eo", 0.041, 0.063, -0.022, [-0.061, 0.017], None),
+    ("delta_dp", 0.068, 0.052, 0.016, [0.002, 0.031], "second"),
+    ("delta_cf", 0.006, 0.121, -0.115, [-0.147, -0.083], "first"),
+    ("r2", 0.003, None, None, [None, None], None),
+)
+# Names that the program itself gives, and never the user.
+_FIXED = {"protocol", "intervention", "metric", "better"}
 
 
-def example_run() -> dict[str, Any]:
-    """A run with every part there is."""
-    metrics = {
-        "accuracy": (0.718, 0.676, 0.757),
-        "f1": (0.704, 0.655, 0.748),
-        "auroc": (0.781, 0.739, 0.820),
-        "delta_eo": (0.041, 0.004, 0.121),
-        "delta_dp": (0.068, 0.011, 0.139),
-        "delta_cf": (0.006, 0.002, 0.014),
-        "delta_cf_released": (0.002, 0.000, 0.010),
-        "delta_cf_self": (0.005, 0.001, 0.013),
-        "delta_cf_neighbor": (0.0061, 0.002, 0.014),
-        "delta_cf_both": (0.007, 0.003, 0.016),
-        "r2": (0.003, 0.000, 0.021),
-    }
+def made(data: dict[str, Any]) -> Audit:
+    """The audit of JSON data, without people."""
+    return Audit.from_dict(data, pd.DataFrame())
+
+
+def example(**changes: Any) -> Audit:
+    """An audit with every part there is, except for `changes`."""
+    return made({**example_data(), **changes})
+
+
+def undefined(value: Any) -> Any:
+    """The same shape with every number undefined that may be."""
+    if isinstance(value, dict):
+        return {k: v if k == "step" else undefined(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [undefined(inner) for inner in value]
+    return None if isinstance(value, float) else value
+
+
+def hostile(value: Any, text: str = HOSTILE) -> Any:
+    """The same shape with every string hostile that may come from a user."""
+    if isinstance(value, dict):
+        return {k: v if k in _FIXED else hostile(v, text) for k, v in value.items()}
+    if isinstance(value, list):
+        return [hostile(inner, text) for inner in value]
+    return text if isinstance(value, str) else value
+
+
+def example_data() -> dict[str, Any]:
+    """The same audit as JSON holds it."""
     return {
-        "metrics": {name: value for name, (value, _, _) in metrics.items()},
-        "intervals": {name: [low, high] for name, (_, low, high) in metrics.items()},
+        "format": 2,
+        "model": {"name": "loans-gnn-v3", "kind": "PyTorch module", "threshold": 0.5},
+        "setup": {
+            "dataset": "synthetic",
+            "people": 500,
+            "draws": 5,
+            "seed": 0,
+            "level": 0.95,
+            "self_people": 500,
+            "causal_model": "similarity",
+            "worlds": "9f2c",
+        },
+        "metrics": {name: value for name, (value, _, _) in _METRICS.items()},
+        "intervals": {name: [low, high] for name, (_, low, high) in _METRICS.items()},
+        "flips": _flips(),
+        "groups": [_group(0, 205, 0.468, 0.701, 0.722), _group(1, 295, 0.536, 0.742, 0.715)],
+        "probes": {"sens": False, "graph": True, "repeats": True},
+        "causal_models": {
+            "rows": [
+                *(_causal_model(*model) for model in _MODELS),
+                _causal_model(
+                    "cosine edges",
+                    "Links follow the cosine of the features.",
+                    None,
+                    "the AUC on held-out pairs is 0.58, below 0.7",
+                ),
+            ],
+            "depends": True,
+            "verdict": "The verdict depends on the causal model: δCF is 0.1210 under the causal "
+            "model of this audit and from 0.0000 (attribute only) to 0.1040 (quantile) under "
+            "others.",
+        },
+        "affected": [_person(place) for place in range(6)],
+        "diagnostics": _diagnostics(),
+        "graph": {
+            "name": "synthetic",
+            "nodes": 2000,
+            "edges": 4120,
+            "intra_group_edges": 3410,
+            "inter_group_edges": 710,
+            "features": 26,
+            "average_degree": 5.12,
+            "sensitive_rate": 0.598,
+            "labelled": 2000,
+            "positive_rate": 0.503,
+            "isolated": 112,
+            "train": 1000,
+            "val": 500,
+            "test": 500,
+        },
+        "names": {"groups": ["women", "men"], "classes": ["refused", "granted"]},
+        "notes": [
+            "Its one column of outputs goes beyond 0 to 1 and is read as logits.",
+            "Example data: every number on this page is made up.",
+        ],
+        "comparison": {
+            "first": "loans-gnn-v3",
+            "second": "loans-gnn-v2",
+            "people": 500,
+            "rows": [
+                dict(
+                    zip(
+                        ("metric", "first", "second", "difference", "interval", "better"),
+                        row,
+                        strict=True,
+                    )
+                )
+                for row in _DIFFERENCES
+            ],
+            "notes": ["R² of the second model is undefined: it gives everybody the same answer."],
+        },
+        "training": {
+            "history": {"generator": _generator_history(), "network": _network_history()},
+            "generator": _generator(),
+        },
         "config": {
             "dataset": "synthetic",
-            "graph_seed": 0,
             "split": "released",
             "seed": 0,
+            "graph_seed": 0,
             "method": "gear",
             "device": "auto",
-            "gear": _gear(),
+            "settings": {"encoder": "graphsage", "k": 20, "generator": {"latent": 16}},
         },
         "provenance": {
             "version": "0.1.0",
+            "commit": "",
             "seed": 0,
             "data_sha256": "9f2c1e7ab04d55c3e8f60127d9a1b3c4" * 2,
             "platform": "Linux-6.1.0-x86_64-with-glibc2.36",
             "python": "3.11.9",
             "torch": "2.13.0+cpu",
             "threads": 2,
+            "device": "cpu",
             "stages": [
-                {"stage": "data", "seconds": 0.8, "peak_memory_mb": 412.0},
-                {"stage": "ego subgraphs", "seconds": 1.2, "peak_memory_mb": 512.0},
-                {"stage": "generator", "seconds": 21.4, "peak_memory_mb": 890.0},
-                {"stage": "network", "seconds": 64.3, "peak_memory_mb": 1320.0},
+                {"stage": "loading the graph", "seconds": 0.8, "peak_memory_mb": 412.0},
+                {"stage": "training", "seconds": 86.9, "peak_memory_mb": 1320.0},
                 {"stage": "audit", "seconds": 18.9, "peak_memory_mb": 1405.0},
             ],
             "finished": "2025-01-01T12:00:00+00:00",
         },
-        "details": {
-            "flips": _flips(),
-            "groups": [
-                _group(0, 205, 0.468, 0.701, 0.722),
-                _group(1, 295, 0.536, 0.742, 0.715),
-            ],
-            "generator": _generator(),
-            "history": {"generator": _generator_history(), "network": _network_history()},
-            "graph": {
-                "name": "synthetic",
-                "nodes": 2000,
-                "edges": 4120,
-                "intra_group_edges": 3410,
-                "inter_group_edges": 710,
-                "features": 26,
-                "average_degree": 5.12,
-                "sensitive_rate": 0.598,
-                "labelled": 2000,
-                "positive_rate": 0.503,
-                "isolated": 112,
-                "train": 1000,
-                "val": 500,
-                "test": 500,
-            },
-            "notes": [
-                "The strict counterfactuals are exact: the graph was made by the causal model.",
-                "Example data: every number on this page is made up.",
-            ],
-        },
-    }
-
-
-def _group(group: int, count: int, selected: float, found: float, right: float) -> dict[str, Any]:
-    return {
-        "group": group,
-        "count": count,
-        "selection_rate": selected,
-        "true_positive_rate": found,
-        "accuracy": right,
     }
 
 
@@ -112,23 +197,142 @@ def _flips() -> list[dict[str, Any]]:
     return [
         {
             "protocol": protocol,
-            "intervention": intervention,
+            "intervention": "unchanged" if protocol == "placebo" else intervention,
             "rate": rate,
             "interval": [max(0.0, rate - 0.004), rate + 0.008 if rate else 0.006],
             "gains": rate * 0.6,
             "losses": rate * 0.4,
+            "score_shift": rate * 0.4,
+            "score_shift_interval": [0.0, rate],
             "score_size": rate * 1.7,
+            "rising": 0.31 + rate,
+            "rise": 0.023,
+            "falling": 0.27,
+            "fall": 0.018,
             "people": 500,
             "draws": 1 if intervention in ("rate 0", "rate 1", "self") else 5,
             "error": None if intervention in ("rate 0", "rate 1", "self") else 0.0007,
         }
         for protocol, rates in _RATES.items()
-        for intervention, rate in zip(_INTERVENTIONS, rates, strict=True)
-        if protocol != "placebo" or intervention == "average over rates"
+        for intervention, rate in zip(_INTERVENTIONS, rates, strict=False)
     ]
 
 
-def _generator() -> dict[str, float | None]:
+def _group(group: int, count: int, selected: float, found: float, right: float) -> dict[str, Any]:
+    rates = {"selection_rate": selected, "true_positive_rate": found, "accuracy": right}
+    return {
+        "group": group,
+        "count": count,
+        "labelled": count - 3,
+        "positives": count // 2,
+        "selected": 96,
+        **rates,
+        "delta_cf": 0.0065,
+        "intervals": {name: [rate - 0.06, rate + 0.055] for name, rate in rates.items()}
+        | {"delta_cf": [0.001, 0.019]},
+    }
+
+
+def _causal_model(
+    model: str, meaning: str, rate: float | None, error: str | None = None
+) -> dict[str, Any]:
+    undefined = [None, None]
+    difference = None if rate is None else rate - 0.121
+    return {
+        "model": model,
+        "meaning": meaning,
+        "rate": rate,
+        "interval": undefined if rate is None else [max(0.0, rate - 0.027), rate + 0.031],
+        "score_size": None if rate is None else rate * 0.6,
+        "difference": difference,
+        "difference_interval": undefined
+        if difference is None
+        else [difference - 0.02, difference + 0.018],
+        "unmoved": model == "own",
+        "error": error,
+    }
+
+
+def _person(place: int) -> dict[str, Any]:
+    score = 0.52 - 0.031 * place
+    return {
+        "node_id": 1840 + 37 * place,
+        "sens": place % 2,
+        "y": (1, 0, -1)[place % 3],
+        "score": score,
+        "label": int(score > 0.5),
+        "flip_share": 1.0 - 0.12 * place,
+        "score_change": 0.11 - 0.04 * place,
+        "interventions": {
+            "rate 0": {"score": score + 0.12, "flip": 1.0},
+            "rate 0.5": {"score": score + 0.04, "flip": 0.6},
+            "rate 1": {"score": score - 0.01, "flip": 0.0},
+        },
+        "neighbors": [
+            {"node_id": 12 + place, "sens": 1, "change": 0.041, "flips": True},
+            {"node_id": 977 - place, "sens": 0, "change": -0.012, "flips": False},
+        ]
+        if place < 4
+        else [],
+    }
+
+
+def _shape(edges: int, homophily: float) -> dict[str, Any]:
+    return {
+        "edges": edges,
+        "degree_mean": 2 * edges / 2000,
+        "degree_quantiles": [0.0, 2.0, 4.0, 6.0, 11.0, 31.0],
+        "isolated": 112,
+        "label_homophily": 0.552,
+        "sens_homophily": homophily,
+    }
+
+
+def _diagnostics() -> dict[str, Any]:
+    effects = (
+        ("all 0", 0.598, 1.31, 5210, 610),
+        ("all 1", 0.402, 1.28, 4810, 544),
+        ("half", 0.511, 1.3, 1204, 1411),
+    )
+    return {
+        "model": "fitted",
+        "exact": False,
+        "effects": [
+            {
+                "intervention": name,
+                "people_set": people,
+                "people_moved": people,
+                "feature_change": change,
+                "edges_added": added,
+                "edges_removed": removed,
+                "labels_changed": 0,
+                "before": _shape(4120, 0.828),
+                "after": _shape(4120 + added - removed, 1.0 if name != "half" else 0.741),
+            }
+            for name, people, change, added, removed in effects
+        ],
+        "quality": {
+            "edges": "likeness",
+            "gate_open": True,
+            "auc": 0.874,
+            "auc_without_degrees": 0.791,
+            "held_out_edges": {"expected": 4098.2, "actual": 4120.0},
+            "bins": [{"expected": 812.0, "actual": 801.0}, {"expected": 820.5, "actual": 833.0}],
+            "misplaced": 0.021,
+            "parameters": {
+                "intercept": {"value": -9.12, "low": -9.4, "high": -8.83},
+                "likeness": {"value": 11.2, "low": 10.7, "high": 11.8},
+            },
+            "new_edges_missed": {"all 0": {"expected": 61.0, "standard_error": 9.0}},
+        },
+        "notes": [
+            "Edges follow a fitted model (likeness): on held-out pairs its AUC is 0.87, 0.79 by "
+            "likeness and groups alone, and it expects 4098 edges where there are 4120."
+        ],
+    }
+
+
+def _generator() -> dict[str, float]:
     return {
         "feature_r2": 0.412,
         "edge_auroc": 0.874,
@@ -158,7 +362,7 @@ def _generator_history() -> dict[str, Any]:
         }
         for step in range(5, 1001, 5)
     ]
-    return {"training": rows, "validation": [], "best_step": -1, "best_score": -math.inf}
+    return {"training": rows, "validation": [], "best_step": -1, "best_score": None}
 
 
 def _network_history() -> dict[str, Any]:
@@ -196,45 +400,5 @@ def _network_history() -> dict[str, Any]:
 
 
 def _wobble(step: int) -> float:
-    """Looks like noise, is the same everywhere."""
+    """Looks like noise and is the same on every machine."""
     return math.sin(step * 12.9898) * 0.6 + math.sin(step * 4.1414) * 0.4
-
-
-def _gear() -> dict[str, Any]:
-    return {
-        "encoder": "graphsage",
-        "variant": "full",
-        "k": 20,
-        "alpha": 0.15,
-        "layers": 2,
-        "dim": 256,
-        "dropout": 0.5,
-        "fairness_weight": 0.6,
-        "neighbor_weight": 0.4,
-        "neighbor_draws": 2,
-        "logit_weight": 1.0,
-        "weight_decay": 1e-5,
-        "projection_heads": False,
-        "min_dose": 0.0,
-        "edge_noise": 0.3,
-        "use_sens": False,
-        "erase": 1.0,
-        "normalize_rows": False,
-        "learning_rate": 0.001,
-        "steps": 1000,
-        "batch_size": 100,
-        "validate_every": 20,
-        "averaging": 0.0,
-        "selection": "tradeoff",
-        "threshold": "half",
-        "generator": {
-            "latent": 16,
-            "hidden": 64,
-            "discriminator_weight": 0.1,
-            "ranges": 4,
-            "covariance_weight": 100.0,
-            "steps": 1000,
-            "batch_size": 200,
-            "learning_rate": 0.003,
-        },
-    }

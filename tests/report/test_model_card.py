@@ -1,26 +1,23 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import replace
 
-import pytest
-from hypothesis import example, given
+from hypothesis import example as explicit
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from fairgear.errors import FairgearError
 from fairgear.metrics import METRICS
 from fairgear.report import model_card
-from fairgear.report.markdown import bullets, table
+from fairgear.report.model_card import _bullets, _table
 from fairgear.report.numbers import between, measure
-from tests.report.audit_example import example_audit
-from tests.report.variants import hostile, undefined
+from tests.report.example import example, example_data, hostile, made, undefined
 
 HOSTILE = (
     "<script>a</script> | `x` **b** [l](http://x) ![i](u) \\| & &lt; ~~s~~ $m$ # 🦊\n## h\n---"
 )
-PARTS = ["model", "metrics", "config", "provenance", "details", "causal_models"]
 
 
 def _tokens(card: str) -> list[Token]:
@@ -58,93 +55,82 @@ def _headings(card: str) -> list[str]:
 
 
 def test_a_card_has_every_part() -> None:
-    card = model_card(example_audit())
+    card = model_card(example())
     assert card.startswith("## Fairness audit (fairgear)\n")
     assert _headings(card)[1:] == [
         "Measures",
         "Whose answer changes, by intervention",
         "By group",
-        "How the answer moves with the causal model",
+        "How the answer depends on the causal model",
         "Cautions and notes",
     ]
     assert "loans-gnn-v3 (PyTorch module) was audited on 500 people of synthetic." in card
-    assert "It does not look at the sensitive column" in card
+    assert "It does not read the sensitive column" in card
     assert "Read it only beside accuracy and AUROC" in card
-    assert "- This verdict depends on the causal model: δCF is 0.1210" in card
+    assert "- The verdict depends on the causal model: δCF is 0.1210" in card
     assert card.rstrip().splitlines()[-1].startswith("Measured by fairgear 0.1.0, seed 0, data")
 
 
 def test_tables_hold_every_number_and_keep_their_shape() -> None:
-    audit = example_audit()
+    audit = example()
     metrics, flips, groups, models = _tables(model_card(audit))
     for found in (metrics, flips, groups, models):
         assert len({len(row) for row in found}) == 1
     assert metrics[1:] == [
-        [m.label, m.direction, measure(audit["metrics"][n]), between(tuple(audit["intervals"][n]))]
+        [m.label, m.direction, measure(audit.metrics[n]), between(audit.intervals[n])]
         for n, m in METRICS.items()
     ]
-    assert len(flips) == 1 + len(audit["details"]["flips"])
+    assert len(flips) == 1 + len(audit.flips)
     assert groups[0][1:] == ["group 0, women", "group 1, men", "group 1, men minus group 0, women"]
     assert groups[5][1] == "46.8 % (40.8 % to 52.3 %)"
-    assert models[1][0] == "shift and rule (this audit)"
-    assert models[-1][2:] == ["could not be asked", audit["causal_models"]["rows"][-1]["error"]]
+    assert models[1][0] == "this audit's own"
+    assert audit.causal_models is not None
+    assert models[-1][2:] == ["not available", audit.causal_models.rows[-1].error]
 
 
 def test_hostile_text_neither_formats_nor_breaks_a_table() -> None:
-    audit = hostile(example_audit(), HOSTILE)
-    audit["metrics"][HOSTILE] = 0.5
-    card, plain = model_card(audit), model_card(example_audit())
+    card, plain = model_card(made(hostile(example_data(), HOSTILE))), model_card(example())
     assert _kinds(card) <= _kinds(plain)
     assert _headings(card) == _headings(plain)
     for hard, easy in zip(_tables(card), _tables(plain), strict=True):
         assert {len(row) for row in hard} == {len(row) for row in easy}
     shown = " ".join(HOSTILE.split())
-    assert shown in [row[0] for row in _tables(card)[0]]
+    assert shown in [row[0] for row in _tables(card)[-1]]
 
 
 @given(cell=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=30))
-@example("a\\|b")
-@example("|---|")
-@example("\\")
-@example("1. x")
+@explicit("a\\|b")
+@explicit("|---|")
+@explicit("\\")
+@explicit("1. x")
 def test_any_text_comes_back_from_a_table_and_from_a_list(cell: str) -> None:
     shown = " ".join(cell.split())
-    ((_, found),) = _tables(table(["first", "second"], [["x", cell]]))
+    ((_, found),) = _tables(_table(["first", "second"], [["x", cell]]))
     assert found[1] == shown
     if shown:
-        (item,) = [token for token in _tokens(bullets([cell])) if token.type == "inline"]
+        (item,) = [token for token in _tokens(_bullets([cell])) if token.type == "inline"]
         assert "".join(child.content for child in item.children or ()) == shown
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_any_part_may_be_missing(part: str) -> None:
-    audit = example_audit()
-    del audit[part]
-    card = model_card(audit)
+def test_parts_may_be_missing() -> None:
+    bare = example(flips=[], causal_models=None, probes=None, provenance=None, notes=[])
+    card = model_card(bare)
+    assert _headings(card) == ["Fairness audit (fairgear)", "Measures", "By group"]
     assert "None" not in card
     assert "Read it only beside accuracy and AUROC" in card
 
 
-def test_an_empty_audit_gives_a_card_without_numbers() -> None:
-    card = model_card({})
-    assert _headings(card) == ["Fairness audit (fairgear)", "Measures"]
-    assert card.count("interval undefined") == len(METRICS)
-    assert model_card(undefined(example_audit())).count("undefined") > 2 * len(METRICS)
+def test_undefined_numbers_are_called_undefined() -> None:
+    data = undefined(example_data()) | {"setup": example_data()["setup"]}
+    assert model_card(made(data)).count("undefined") > 2 * len(METRICS)
 
 
 def test_a_note_that_repeats_a_caution_stands_once() -> None:
-    audit = example_audit()
-    before = model_card(audit)
-    audit["details"]["notes"].insert(0, audit["causal_models"]["verdict"])
-    assert model_card(audit) == before
+    audit = example()
+    assert audit.causal_models is not None
+    repeated = replace(audit, notes=(audit.causal_models.verdict, *audit.notes))
+    assert model_card(repeated) == model_card(audit)
 
 
 def test_the_same_audit_gives_the_same_card() -> None:
-    audit = example_audit()
-    assert model_card(audit) == model_card(json.loads(json.dumps(audit)))
-
-
-@pytest.mark.parametrize("audit", [[], {"details": {"flips": 1}}, {"provenance": "0.1.0"}])
-def test_a_misshapen_audit_is_refused(audit: Any) -> None:
-    with pytest.raises(FairgearError, match="an audit as it was saved"):
-        model_card(audit)
+    assert model_card(example()) == model_card(made(json.loads(json.dumps(example_data()))))

@@ -1,4 +1,4 @@
-"""Affected: one of the people whom the attribute matters to most."""
+"""The people whom the attribute affects most, and the neighbours who matter most to them."""
 
 from __future__ import annotations
 
@@ -9,28 +9,65 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from torch import Tensor
 
-from fairgear.auditing.influence import Neighbor
-from fairgear.auditing.json_fields import from_fields, to_fields
-from fairgear.auditing.response import COUNTERFACTUAL, key_of
+from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
+from fairgear.auditing.effects import COUNTERFACTUAL, effect_key
+from fairgear.auditing.people import person_name
+from fairgear.auditing.worlds import Worlds
+from fairgear.graph import degrees
+from fairgear.metrics.inputs import Floats, Integers
+from fairgear.progress import bar
 
+# Neighbours examined for each person, and how many of them are reported.
+EXAMINED, KEPT = 8, 3
+NOT_EXAMINED = (
+    "Which neighbours matter to the most affected people was not examined: it takes worlds that "
+    "were not computed."
+)
 _OWN = COUNTERFACTUAL["delta_cf"]
 _SHOWN = ("rate 0", "rate 0.5", "rate 1", "self", "neighbours", "both")
 
 
 @dataclass(frozen=True)
-class Affected:
-    """A person, and what would become of their answer.
+class Neighbor:
+    """A neighbour, and what would change if this neighbour alone were in the other group.
 
     Attributes:
-        node_id: the person's; their name where ids are no whole numbers.
+        node_id: the neighbour's; their name where ids are not whole numbers.
+        sens: the neighbour's attribute.
+        change: of the person's score.
+        flips: whether the person's label would change.
+    """
+
+    node_id: int | str
+    sens: int
+    change: float
+    flips: bool
+
+
+@dataclass(frozen=True)
+class PersonInWorld:
+    """A person's mean score under one intervention, and the share of draws in which they flip."""
+
+    score: float
+    flip: float
+
+
+@dataclass(frozen=True)
+class Affected:
+    """A person, and how their answer would change.
+
+    Attributes:
+        node_id: the person's; their name where ids are not whole numbers.
         sens: attribute.
         y: label, −1 where unknown.
-        score: as it is.
-        label: as it is.
+        score: on the factual graph.
+        label: predicted on the factual graph.
         flip_share: mean share of flips over the whole-graph worlds.
         score_change: mean change of the score there.
-        interventions: score and share of flips under each, where the person took part.
+        interventions: score and flips under each intervention in which the person took part.
         neighbors: those that matter most, the strongest first.
     """
 
@@ -41,68 +78,116 @@ class Affected:
     label: int
     flip_share: float
     score_change: float
-    interventions: dict[str, dict[str, float]]
+    interventions: dict[str, PersonInWorld]
     neighbors: tuple[Neighbor, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        neighbors = [to_fields(neighbor) for neighbor in self.neighbors]
-        return {**to_fields(self), "neighbors": neighbors}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Affected:
-        """What `to_dict` gave."""
-        neighbors = tuple(from_fields(Neighbor, neighbor) for neighbor in data["neighbors"])
-        return from_fields(cls, {**data, "neighbors": neighbors})
+def find_affected(
+    model: Adapter,
+    worlds: Worlds,
+    rows: Tensor,
+    factual: Predictions,
+    people: pd.DataFrame,
+    most: int,
+) -> tuple[tuple[Affected, ...], pd.DataFrame, str | None]:
+    """The most affected people, the table of people with their neighbours, and a note if any.
 
-
-def changes(people: pd.DataFrame) -> tuple[Any, Any]:
-    """Everyone's mean share of flips and mean change of score over the whole-graph worlds."""
+    Its column `neighbors_that_matter` is text, empty for those not examined.
+    """
     flips = people[f"flip_{_OWN}"].to_numpy()
     moved = (people[f"score_{_OWN}"] - people["score"]).to_numpy()
-    return flips, moved
-
-
-def affected(
-    people: pd.DataFrame, neighbors: Mapping[int, tuple[Neighbor, ...]]
-) -> tuple[Affected, ...]:
-    """The people at the positions of `neighbors`, in that order."""
-    if not neighbors:
-        return ()
-    flips, moved = changes(people)
-    found = []
-    for position, near in neighbors.items():
-        row = people.iloc[position]
-        found.append(
-            Affected(
-                node_id=str(row["node_name"]) if "node_name" in row else int(row["node_id"]),
-                sens=int(row["sens"]),
-                y=int(row["y"]),
-                score=float(row["score"]),
-                label=int(row["label"]),
-                flip_share=float(flips[position]),
-                score_change=float(moved[position]),
-                interventions=_interventions(row),
-                neighbors=near,
-            )
-        )
-    return tuple(found)
-
-
-def with_neighbors(
-    people: pd.DataFrame, neighbors: Mapping[int, tuple[Neighbor, ...]]
-) -> pd.DataFrame:
-    """The table of people with `neighbors_that_matter`, text; empty where nobody was asked."""
+    positions = most_affected(flips, moved, most)
+    near = dict(neighbors_that_matter(model, worlds, rows, factual, positions))
+    note = NOT_EXAMINED if len(positions) and not near else None
     column = np.full(len(people), "", dtype=object)
-    for position, near in neighbors.items():
-        column[position] = ", ".join(f"{one.node_id} ({one.change:+.4f})" for one in near)
-    return people.assign(neighbors_that_matter=column)
+    for position, neighbors in near.items():
+        column[position] = ", ".join(f"{one.node_id} ({one.change:+.4f})" for one in neighbors)
+    near = near or {int(position): () for position in positions}
+    found = tuple(
+        _affected(people.iloc[position], flips[position], moved[position], neighbors)
+        for position, neighbors in near.items()
+    )
+    return found, people.assign(neighbors_that_matter=column), note
 
 
-def _interventions(row: Any) -> dict[str, dict[str, float]]:
-    found = {}
-    for name in _SHOWN:
-        key = key_of("strict", name)
-        if f"flip_{key}" in row and not math.isnan(row[f"flip_{key}"]):
-            found[name] = {"score": float(row[f"score_{key}"]), "flip": float(row[f"flip_{key}"])}
+def _affected(
+    row: Any, flip_share: float, score_change: float, neighbors: tuple[Neighbor, ...]
+) -> Affected:
+    return Affected(
+        node_id=str(row["node_name"]) if "node_name" in row else int(row["node_id"]),
+        sens=int(row["sens"]),
+        y=int(row["y"]),
+        score=float(row["score"]),
+        label=int(row["label"]),
+        flip_share=float(flip_share),
+        score_change=float(score_change),
+        interventions={
+            name: PersonInWorld(float(row[f"score_{key}"]), float(row[f"flip_{key}"]))
+            for name, key in ((name, effect_key("strict", name)) for name in _SHOWN)
+            if f"flip_{key}" in row and not math.isnan(row[f"flip_{key}"])
+        },
+        neighbors=neighbors,
+    )
+
+
+def most_affected(flip_share: Floats, score_change: Floats, most: int) -> Integers:
+    """Positions of the people whose label flips most often, then whose score moves most."""
+    order = np.lexsort((-np.abs(score_change), -flip_share))[:most]
+    moved = (flip_share[order] > 0) | (np.abs(score_change[order]) > ROUNDING)
+    found: Integers = order[moved]
     return found
+
+
+def neighbors_that_matter(
+    model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions, positions: Integers
+) -> Mapping[int, tuple[Neighbor, ...]]:
+    """For the people at `positions` of `rows`: at most `KEPT` neighbours, the strongest first.
+
+    A neighbour's attribute is flipped with everything that follows from it, one world for each
+    neighbour. `EXAMINED` neighbours of each person are examined, those with the fewest links
+    first: one among few weighs most. Empty where the model cannot score all these worlds, since
+    the neighbour that matters may be in one of the others.
+    """
+    graph = worlds.graph
+    examined = {int(at): _neighbors(worlds, int(rows[at])) for at in positions}
+    waiting: dict[int, list[int]] = {}
+    for position, neighbors in examined.items():
+        for neighbor in neighbors.tolist():
+            waiting.setdefault(neighbor, []).append(position)
+    found: dict[int, list[Neighbor]] = {position: [] for position in examined}
+    # By id, so that the order of the graph's rows is irrelevant.
+    nodes = torch.tensor(
+        sorted(waiting, key=lambda row: int(graph.node_id[row])), dtype=torch.int64
+    )
+    if not all(model.can_score(world) for world in worlds.alone(nodes)):
+        return {}
+    with model.threads(), bar("examining neighbours", total=len(nodes)) as progress:
+        for node, world in zip(nodes.tolist(), worlds.alone(nodes), strict=True):
+            progress.advance()
+            here = waiting[node]
+            answer = model.predict(world, rows[here])
+            for at, position in enumerate(here):
+                found[position].append(
+                    Neighbor(
+                        node_id=person_name(graph, node),
+                        sens=int(graph.sens[node]),
+                        change=float(answer.scores[at] - factual.scores[position]),
+                        flips=bool(answer.labels[at] != factual.labels[position]),
+                    )
+                )
+    return {position: _strongest(neighbors) for position, neighbors in found.items()}
+
+
+def _neighbors(worlds: Worlds, row: int) -> Tensor:
+    """At most `EXAMINED` neighbours of a row, fewest links first, then by id."""
+    graph = worlds.graph
+    found = graph.edge_index[1, graph.edge_index[0] == row]
+    links = degrees(graph.edge_index, len(graph.x))[found]
+    order = np.lexsort((graph.node_id[found].cpu().numpy(), links.cpu().numpy()))[:EXAMINED]
+    return found[torch.from_numpy(order)]
+
+
+def _strongest(neighbors: list[Neighbor]) -> tuple[Neighbor, ...]:
+    # Ties within rounding keep the order in which they were examined.
+    ranked = sorted(neighbors, key=lambda one: -round(abs(one.change) / ROUNDING))
+    return tuple(one for one in ranked if abs(one.change) > ROUNDING)[:KEPT]

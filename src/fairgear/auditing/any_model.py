@@ -1,33 +1,36 @@
-"""Any model in, an `Audit` out."""
+"""`audit`: any model in, an `Audit` out."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from torch import Tensor
 
 from fairgear import datasets
 from fairgear.auditing.adapters import Adapter, adapt
-from fairgear.auditing.affected import affected, changes, with_neighbors
-from fairgear.auditing.evaluation import Evaluation, evaluate_in
-from fairgear.auditing.influence import NOT_ASKED, most_affected, neighbors_that_matter
-from fairgear.auditing.model import Predictions
-from fairgear.auditing.people import select
-from fairgear.auditing.response import COUNTERFACTUAL
-from fairgear.auditing.result import Audit
-from fairgear.auditing.sensitivity import Sensitivity, across
-from fairgear.auditing.sight import look
+from fairgear.auditing.adapters.base import Predictions
+from fairgear.auditing.affected import Affected, find_affected
+from fairgear.auditing.effects import COUNTERFACTUAL, Effect, FlipRow, measure_effects
+from fairgear.auditing.measures import collecting, factual_estimates, sentence, summarise_groups
+from fairgear.auditing.people import person_ids, sample, select
+from fairgear.auditing.probes import probe
+from fairgear.auditing.result import Audit, ModelInfo, Names, Setup
+from fairgear.auditing.sensitivity import Sensitivity, measure_sensitivity
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph
+from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, communities
+from fairgear.metrics import METRICS, UNDEFINED, Estimate, Interval
+from fairgear.metrics.inputs import Floats, Integers
 
 
 def audit(
     model: object,
-    graph: SensitiveGraph,
+    graph: SensitiveGraph | Worlds,
     *,
     name: str | None = None,
     threshold: float | None = None,
@@ -35,134 +38,264 @@ def audit(
     nodes: Tensor | None = None,
     draws: int = 3,
     seed: int = 0,
+    released_share: float | None = None,
     self_people: int | None = None,
     affected_people: int | None = None,
     other_causal_models: bool = True,
-    released_share: float | None = None,
+    probes: bool = True,
     level: float = 0.95,
 ) -> Audit:
-    """Audit any model: would its decisions have been others, had people been of another group?
-
-    Several models on the same counterfactuals: make `Worlds` once and call `audit_in` for each.
+    """Audit any model: would its decisions change, had people been of another group?
 
     Args:
         model: a fitted method of this package, a `torch.nn.Module` with a forward of
             (x, edge_index), a scikit-learn estimator on node features, a callable from a graph to
             scores, a `CommandAdapter` or a `FolderAdapter`.
-        graph: the factual graph.
+        graph: the factual graph; or its `Worlds`, to audit several models on the same
+            counterfactuals, which then also decide causal_model, draws, seed and released_share.
         name: what reports call the model.
-        threshold: label 1 is given to scores above it; the model's own, or 0.5, if not given.
-        causal_model: makes the counterfactual worlds; that of the graph if not given.
+        threshold: scores above it give label 1; the model's own, or 0.5, if not given.
+        causal_model: makes the counterfactual worlds; that of the graph if not given. Without
+            one, the counterfactual metrics are NaN.
         nodes: rows or mask of the people to audit; the test nodes if not given.
-        draws: worlds for each intervention that leaves a choice.
-        seed: of these draws, of the bootstrap and of who is asked about alone.
-        self_people: how many people, at most, are asked about alone. If not given, everyone for a
+        draws: worlds for each random intervention.
+        seed: of these draws, of the bootstrap and of the sample of people for *self*.
+        released_share: how much of a feature's change the softened worlds keep; as in the authors'
+            files if not given.
+        self_people: how many people, at most, *self* is measured on. If not given, everyone for a
             method of this package, and a sample for any other model.
-        affected_people: how many of the most affected people are asked about neighbour by
-            neighbour; 10 if not given, 3 for a command.
-        other_causal_models: whether to ask under other causal models too.
-        released_share: how much of a feature's change the softened worlds keep.
+        affected_people: how many of the most affected people are examined neighbour by neighbour;
+            10 if not given, 3 for a command.
+        other_causal_models: whether to measure δCF under other causal models too.
+        probes: whether to test what the model reads.
         level: of the intervals.
+
+    Intervals are over people, in communities of the factual graph. Where few people flip, the data
+    do not show whether neighbours flip together, and the interval then assumes that whole
+    communities do: without any flip its upper end is that of as many independent people as there
+    are communities of equal weight. That bound is safe and wide: a model that never flips is not
+    shown to flip less than it. The Monte Carlo error of the draws is separate, in the table of
+    flips.
     """
-    worlds = Worlds(graph, causal_model, draws=draws, seed=seed, released_share=released_share)
-    return audit_in(
-        worlds,
-        model,
-        name=name,
-        threshold=threshold,
-        nodes=nodes,
-        self_people=self_people,
-        affected_people=affected_people,
-        other_causal_models=other_causal_models,
-        level=level,
-    )
-
-
-def audit_in(
-    worlds: Worlds,
-    model: object,
-    *,
-    name: str | None = None,
-    threshold: float | None = None,
-    nodes: Tensor | None = None,
-    self_people: int | None = None,
-    affected_people: int | None = None,
-    other_causal_models: bool = True,
-    level: float = 0.95,
-) -> Audit:
-    """Audit a model in worlds that are made once and shared; see `audit`."""
     for what, count in (("self_people", self_people), ("affected_people", affected_people)):
         if count is not None and count < 0:
             raise ParameterError(what, count, "0 or more", "leave it out for the usual number")
-    graph = worlds.graph
+    worlds = _worlds(graph, causal_model, draws, seed, released_share)
     adapter = adapt(model, name=name, threshold=threshold)
-    rows = select(graph, nodes)
-    most = adapter.usual_self if self_people is None else self_people
-    evaluation = evaluate_in(worlds, adapter, nodes=rows, self_people=most, level=level)
-    people = evaluation.people
-    factual = Predictions(people["score"].to_numpy(), people["label"].to_numpy())
-    sight = look(adapter, worlds, rows, factual)
-    causal_models, found, diagnostics = None, {}, None
-    positions = np.empty(0, dtype=np.int64)
-    if worlds.causal_model is not None:
-        diagnostics = worlds.diagnostics.to_dict()
+    adapter.check(worlds)
+    rows = select(worlds.graph, nodes)
+    people = _People(worlds.graph, rows)
+    factual = adapter.predict(worlds.factual, rows)
+    notes = list(adapter.notes)
+    estimates = people.estimates(factual, notes, level=level, seed=worlds.seed)
+    effects = _effects(adapter, worlds, rows, factual, self_people, notes)
+    with collecting(notes):
+        flips = {effect.key: effect.row(people.clusters, level, worlds.seed) for effect in effects}
+    metrics, intervals = _metrics(estimates, flips, notes)
+    table = people.table(factual, effects)
+    probed = probe(adapter, worlds, rows, factual) if probes else None
+    own = COUNTERFACTUAL["delta_cf"]
+    own_flips = next((effect.flips.by_node for effect in effects if effect.key == own), None)
+    sensitivity: Sensitivity | None = None
+    affected: tuple[Affected, ...] = ()
+    if own_flips is not None:
         if other_causal_models:
-            causal_models = _across(worlds, adapter, rows, factual, evaluation, level)
-        asked = adapter.usual_affected if affected_people is None else affected_people
-        positions = most_affected(*changes(people), asked)
-        found = dict(neighbors_that_matter(adapter, worlds, rows, factual, positions))
-        if len(positions) and not found:
-            evaluation = replace(evaluation, notes=(*evaluation.notes, NOT_ASKED))
+            others, clusters = worlds.alternatives, people.clusters
+            sensitivity = measure_sensitivity(
+                adapter, others, rows, factual, flips[own], own_flips, clusters, level=level
+            )
+        most = adapter.default_affected_people if affected_people is None else affected_people
+        affected, table, note = find_affected(adapter, worlds, rows, factual, table, most)
+        notes.extend([] if note is None else [note])
+    cautions = [] if probed is None else probed.cautions()
+    verdict = [] if sensitivity is None else [sensitivity.verdict]
     return Audit(
-        model={"name": adapter.name, "kind": adapter.kind, "threshold": adapter.threshold},
-        sight=sight,
-        config=_config(worlds, rows, evaluation, level),
-        evaluation=replace(evaluation, people=with_neighbors(people, found)),
-        diagnostics=diagnostics,
-        causal_models=causal_models,
-        affected=affected(people, found or {int(at): () for at in positions}),
-        graph=asdict(datasets.statistics(graph)),
-        names=names_of(graph),
+        model=ModelInfo(adapter.name, adapter.kind, adapter.threshold),
+        setup=_setup(worlds, len(rows), flips, level),
+        metrics=metrics,
+        intervals=intervals,
+        flips=tuple(flips.values()),
+        groups=summarise_groups(
+            people.y, factual.labels, people.sens, people.clusters, own_flips, level=level
+        ),
+        probes=probed,
+        causal_models=sensitivity,
+        affected=affected,
+        diagnostics=None if worlds.causal_model is None else worlds.diagnostics,
+        graph=datasets.statistics(worlds.graph),
+        names=_names(worlds.graph),
+        notes=(*cautions, *verdict, *notes),
+        people=table,
+        comparison=None,
+        training=None,
+        config={},
+        provenance=None,
     )
 
 
-def names_of(graph: SensitiveGraph) -> dict[str, list[str]]:
-    """What the user's data call the groups and the answers, where they have words for them."""
-    words = {"groups": graph.get("sens_names"), "answers": graph.get("label_names")}
-    return {kind: list(known) for kind, known in words.items() if known is not None}
+def _worlds(
+    graph: SensitiveGraph | Worlds,
+    causal_model: CausalModel | None,
+    draws: int,
+    seed: int,
+    released_share: float | None,
+) -> Worlds:
+    if not isinstance(graph, Worlds):
+        return Worlds(graph, causal_model, draws=draws, seed=seed, released_share=released_share)
+    given = {
+        "causal_model": causal_model is not None,
+        "draws": draws not in (3, graph.draws),
+        "seed": seed not in (0, graph.seed),
+        "released_share": released_share is not None,
+    }
+    wrong = [name for name, is_given in given.items() if is_given]
+    if wrong:
+        raise ParameterError(
+            wrong[0], "a value beside Worlds", "left out, since Worlds have one", "pass the graph"
+        )
+    return graph
 
 
-def _across(
-    worlds: Worlds,
+class _People:
+    """What is known of the audited people before any prediction."""
+
+    def __init__(self, graph: SensitiveGraph, rows: Tensor) -> None:
+        self.ids = person_ids(graph).iloc[rows.cpu().numpy()].reset_index(drop=True)
+        self.y: Integers = graph.y[rows].cpu().numpy()
+        self.sens: Integers = graph.sens[rows].cpu().numpy()
+        members = communities(graph)
+        self.clusters: Integers = members[rows].cpu().numpy()
+        around = closed_neighborhood_mean(graph.sens, graph.edge_index)
+        self.around: Floats = around[rows].cpu().numpy()
+
+    def estimates(
+        self, factual: Predictions, notes: list[str], *, level: float, seed: int
+    ) -> Mapping[str, Estimate]:
+        """Everything that is measured on the factual graph."""
+        return factual_estimates(
+            self.y, factual, self.sens, self.around, self.clusters, notes, level=level, seed=seed
+        )
+
+    def table(self, factual: Predictions, effects: Sequence[Effect]) -> pd.DataFrame:
+        """The table of people; see `Audit`."""
+        columns: dict[str, Any] = {
+            "y": self.y,
+            "sens": self.sens,
+            "community": self.clusters,
+            "around": self.around,
+            "score": factual.scores,
+            "label": factual.labels,
+        }
+        for effect in effects:
+            for kind, values in (("score", effect.scores), ("flip", effect.flips.by_node)):
+                if values is not None:
+                    column = np.full(len(self.y), math.nan)
+                    column[effect.positions] = values
+                    columns[f"{kind}_{effect.key}"] = column
+        columns["neighbors_that_matter"] = np.full(len(self.y), "", dtype=object)
+        return pd.concat([self.ids, pd.DataFrame(columns)], axis=1)
+
+
+def _effects(
     adapter: Adapter,
+    worlds: Worlds,
     rows: Tensor,
     factual: Predictions,
-    evaluation: Evaluation,
-    level: float,
-) -> Sensitivity:
-    where = COUNTERFACTUAL["delta_cf"]
-    (own,) = (row for row in evaluation.flips if row.key == where)
-    return across(
-        adapter,
-        worlds.alternatives,
-        rows,
-        factual,
-        own,
-        evaluation.people[f"flip_{where}"].to_numpy(),
-        evaluation.people["community"].to_numpy(),
+    self_people: int | None,
+    notes: list[str],
+) -> list[Effect]:
+    """The effect of every intervention; none without a causal model."""
+    if worlds.causal_model is None:
+        notes.append(
+            f"Counterfactual metrics are undefined without a causal model: {worlds.why_none}"
+        )
+        return []
+    most = adapter.default_self_people if self_people is None else self_people
+    alone = sample(worlds.graph, rows, len(rows) if most is None else most, worlds.seed)
+    effects = measure_effects(adapter, worlds, rows, factual, alone)
+    notes.extend(_about_worlds(worlds, worlds.causal_model, effects, len(rows)))
+    notes.extend(_home_ground(adapter.original, worlds.causal_model))
+    return effects
+
+
+def _metrics(
+    estimates: Mapping[str, Estimate], flips: Mapping[str, FlipRow], notes: list[str]
+) -> tuple[dict[str, float], dict[str, Interval]]:
+    """All metrics and their intervals, in the order of `METRICS`."""
+    metrics = {key: estimate.value for key, estimate in estimates.items()}
+    intervals = {key: estimate.interval for key, estimate in estimates.items()}
+    for key, where in COUNTERFACTUAL.items():
+        metrics[key] = flips[where].rate if where in flips else math.nan
+        intervals[key] = flips[where].interval if where in flips else UNDEFINED
+    notes.extend(
+        sentence(f"the interval of {METRICS[key].label} is undefined")
+        for key, value in metrics.items()
+        if not math.isnan(value) and not intervals[key].defined
+    )
+    return {key: metrics[key] for key in METRICS}, {key: intervals[key] for key in METRICS}
+
+
+def _setup(worlds: Worlds, people: int, flips: Mapping[str, FlipRow], level: float) -> Setup:
+    alone = flips.get(COUNTERFACTUAL["delta_cf_self"])
+    return Setup(
+        dataset=worlds.graph.name,
+        people=people,
+        draws=worlds.draws,
+        seed=worlds.seed,
         level=level,
+        self_people=0 if alone is None else alone.people,
+        causal_model=None if worlds.causal_model is None else worlds.causal_model.name,
+        worlds=worlds.fingerprint,
     )
 
 
-def _config(worlds: Worlds, rows: Tensor, evaluation: Evaluation, level: float) -> dict[str, Any]:
-    alone = [row.people for row in evaluation.flips if row.intervention == "self"]
-    return {
-        "dataset": worlds.graph.name,
-        "people": len(rows),
-        "draws": worlds.draws,
-        "seed": worlds.seed,
-        "level": level,
-        "self_people": alone[0] if alone else 0,
-        "causal_model": None if worlds.causal_model is None else worlds.causal_model.name,
-        "worlds": worlds.fingerprint,
-    }
+def _about_worlds(
+    worlds: Worlds, causal_model: CausalModel, effects: Sequence[Effect], people: int
+) -> list[str]:
+    """Where the worlds come from, and on whom each intervention was measured."""
+    what = (
+        "exact: its equations are those that made the graph"
+        if causal_model.exact
+        else "a model of how the graph came about, not the truth; so are the flip rates"
+    )
+    notes = [f"The causal model of this audit, {causal_model.name!r}, is {what}."]
+    notes.extend(causal_model.notes)
+    measured = {effect.intervention: len(effect.positions) for effect in effects}
+    alone = measured.get("self", 0)
+    sampled = f"all {people}" if alone == people else f"{alone} of the {people}"
+    notes.append(f"The intervention self was measured on {sampled} people, one world each.")
+    for name, state in (("neighbours", "stayed the same"), ("both", "changed")):
+        count = measured.get(name, 0)
+        if count == 0:
+            notes.append(
+                f"The intervention {name} is undefined: in no draw was there anyone whose own "
+                f"value {state}."
+            )
+        elif count < people:
+            notes.append(
+                f"The intervention {name} was measured on {count} of the {people} people: those "
+                f"whose own value {state} in at least one of the {worlds.draws} draws."
+            )
+    return notes
+
+
+def _home_ground(model: object, causal_model: CausalModel) -> list[str]:
+    """What the model and the causal model have in common, to the model's advantage."""
+    notes = []
+    if getattr(model, "causal_model_", None) == causal_model.fingerprint():
+        notes.append(
+            "The model was trained on counterfactuals of this same causal model: it is tested on "
+            "its home ground. Audit it with another causal model too."
+        )
+    if getattr(model, "erases_means_", False) and getattr(causal_model, "features", "") == "shift":
+        notes.append(
+            "The model removes from the features the direction in which the groups' means differ, "
+            "along which this causal model moves them: it is tested on its home ground. Audit it "
+            "with the quantile map too."
+        )
+    return notes
+
+
+def _names(graph: SensitiveGraph) -> Names:
+    groups, classes = graph.get("sens_names"), graph.get("label_names")
+    return Names(tuple(groups or ()), tuple(classes or ()))

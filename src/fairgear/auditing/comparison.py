@@ -1,20 +1,18 @@
-"""Comparison: two models asked about the same people, in the same counterfactual worlds."""
+"""Comparison: two models on the same people, in the same counterfactual worlds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from fairgear.auditing.factual import factual_estimates
-from fairgear.auditing.json_fields import to_fields
-from fairgear.auditing.model import Predictions
-from fairgear.auditing.notes import noting
-from fairgear.auditing.response import COUNTERFACTUAL
+from fairgear.auditing.adapters.base import Predictions
+from fairgear.auditing.effects import COUNTERFACTUAL
+from fairgear.auditing.measures import collecting, factual_estimates
 from fairgear.errors import ParameterError
 from fairgear.metrics import (
     METRICS,
@@ -23,12 +21,11 @@ from fairgear.metrics import (
     Interval,
     PairedPredictions,
     difference_intervals,
-    from_json_number,
     paired_interval,
 )
 from fairgear.metrics.inputs import Integers
 
-# What both tables must say alike, and what each model says for itself.
+# Columns that both tables share, and those of each model.
 _SHARED = ("node_id", "y", "sens", "community", "around")
 _OWN = ("score", "label")
 
@@ -43,7 +40,7 @@ class ComparisonRow:
         second: of the second.
         difference: first − second.
         interval: of `difference`, over people.
-        better: which model, where the interval leaves out 0; else None.
+        better: which model is, where the interval excludes 0; else None.
     """
 
     metric: str
@@ -61,21 +58,17 @@ class ComparisonRow:
             better = "first" if METRICS[metric].better(first, second) else "second"
         return cls(metric, first, second, first - second, interval, better)
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return to_fields(self) | {"label": METRICS[self.metric].label}
-
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two models side by side, with intervals that know that the people are the same.
+    """Two models side by side, with intervals for paired people.
 
     Attributes:
         first: name of the first model.
         second: name of the second.
-        people: whom both were asked about.
+        people: how many were compared.
         rows: one for each of `fairgear.metrics.METRICS`, in that order.
-        notes: plain sentences to be read with the numbers.
+        notes: sentences to read with the numbers.
     """
 
     first: str
@@ -83,41 +76,6 @@ class Comparison:
     people: int
     rows: tuple[ComparisonRow, ...]
     notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "people": self.people,
-            "rows": [row.to_dict() for row in self.rows],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
-        """From what `to_dict` gives."""
-        try:
-            rows = tuple(
-                ComparisonRow.of(
-                    METRICS[row["metric"]].name,
-                    from_json_number(row["first"]),
-                    from_json_number(row["second"]),
-                    Interval.from_json(row["interval"]),
-                )
-                for row in values["rows"]
-            )
-            notes = tuple(str(note) for note in values["notes"])
-            return cls(
-                str(values["first"]), str(values["second"]), int(values["people"]), rows, notes
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ParameterError(
-                "a comparison",
-                f"something else ({type(error).__name__}: {error})",
-                "first, second, people, rows and notes, as to_dict writes them",
-                "compare the two models again",
-            ) from error
 
     def to_frame(self) -> pd.DataFrame:
         """One line a measure: `metric label first second difference low high better`."""
@@ -147,12 +105,12 @@ def compare_people(
     draws: int = 1000,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two models by what each says about every person.
+    """Compare two models person by person.
 
     Args:
         first: the first model's table of people: `node_id y sens community around score label`,
-            y −1 where unknown, and `flip_…` for each question that was asked, NaN for those to
-            whom it was not put.
+            y −1 where unknown, and `flip_…` for each intervention, NaN for those who took no
+            part in it.
         second: the second model's: the same people in the same order, in the same worlds.
         names: of the two models.
         level: of the intervals, each taken by itself.
@@ -165,7 +123,7 @@ def compare_people(
     pair = _pair(first, second)
     notes: list[str] = []
     one, other = _factual(pair, names, notes, level=level, seed=seed)
-    with noting(notes):
+    with collecting(notes):
         intervals = difference_intervals(pair, one, other, draws=draws, level=level, seed=seed)
     rows = tuple(
         _flips(key, first, second, pair.clusters, notes, level=level)
@@ -183,7 +141,7 @@ def compare_people(
 
 
 def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
-    """Both tables as arrays; refused where they are not of the same people."""
+    """Both tables as arrays; an error where they are not of the same people."""
     for table in (first, second):
         missing = [name for name in (*_SHARED, *_OWN) if name not in table]
         if missing or len(table) == 0:
@@ -227,7 +185,7 @@ def _factual(
     level: float,
     seed: int,
 ) -> tuple[Mapping[str, Estimate], Mapping[str, Estimate]]:
-    """Both models' estimates on the graph as it is; notes on one of them begin with its name."""
+    """Both models' estimates on the factual graph; notes on one of them begin with its name."""
     said: tuple[list[str], list[str]] = ([], [])
     measured = [
         factual_estimates(

@@ -1,4 +1,4 @@
-"""Condition: what must not hold of a model for a pipeline to go on, as `delta_cf > 0.05`."""
+"""Condition: what must not hold of a model, such as `delta_cf > 0.05`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fairgear.errors import ParameterError
-from fairgear.metrics import METRICS, Interval, from_json_number
+from fairgear.metrics import METRICS, UNDEFINED, Interval
 
 _COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _ENDS = ("low", "high")
@@ -20,9 +20,8 @@ _ALLOWED = (
     f"end of its interval, and one of {', '.join(_COMPARISONS)}"
 )
 
-Measured = Mapping[str, float | None]
-# Intervals as an evaluation or its JSON has them.
-Intervals = Mapping[str, Interval] | Mapping[str, Iterable[float | None]]
+Metrics = Mapping[str, float]
+Intervals = Mapping[str, Interval]
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Condition:
             number = float(digits)
         except ValueError:
             raise _refused(text, f"compare {metric} with a number") from None
-        # One that no value can reach, such as a percentage, would let everything pass.
+        # A number out of range, such as a percentage, would let everything pass.
         if not low <= number <= high:
             raise ParameterError(
                 f"condition {text!r}",
@@ -81,14 +80,14 @@ class Condition:
         """What it is compared with, as "> 0.05"."""
         return f"{self.comparison} {self.number:.12g}"
 
-    def value(self, metrics: Measured, intervals: Intervals) -> float:
+    def value(self, metrics: Metrics, intervals: Intervals) -> float:
         """What is compared with the number; NaN where undefined or absent."""
         if self.end is None:
-            return from_json_number(metrics.get(self.metric))
-        low, high = _ends(intervals, self.metric)
-        return low if self.end == "low" else high
+            return metrics.get(self.metric, math.nan)
+        ends = intervals.get(self.metric, UNDEFINED)
+        return ends.low if self.end == "low" else ends.high
 
-    def holds(self, metrics: Measured, intervals: Intervals) -> bool | None:
+    def holds(self, metrics: Metrics, intervals: Intervals) -> bool | None:
         """Whether the comparison is true; None where what it compares is undefined."""
         value = self.value(metrics, intervals)
         if math.isnan(value):
@@ -96,15 +95,15 @@ class Condition:
         return bool(_COMPARISONS[self.comparison](value, self.number))
 
 
-def failures(conditions: Iterable[Condition], metrics: Measured, intervals: Intervals) -> list[str]:
-    """A plain sentence for each condition that holds; none means that the model may pass.
+def failures(conditions: Iterable[Condition], metrics: Metrics, intervals: Intervals) -> list[str]:
+    """A sentence for each condition that holds; an empty list means that the model passes.
 
-    An undefined measure fails too: what was not measured was not shown to be all right.
+    An undefined measure fails too: what was not measured was not shown to be within bounds.
 
     Args:
         conditions: what must not hold.
-        metrics: values by name, None or NaN where undefined.
-        intervals: low and high by name.
+        metrics: values by name, NaN where undefined.
+        intervals: by the same names.
     """
     sentences = []
     for condition in conditions:
@@ -114,7 +113,8 @@ def failures(conditions: Iterable[Condition], metrics: Measured, intervals: Inte
                 f"{condition.subject} is undefined: it cannot be shown not to be {condition.bound}."
             )
         elif held:
-            value, ends = condition.value(metrics, intervals), _ends(intervals, condition.metric)
+            value = condition.value(metrics, intervals)
+            ends = intervals.get(condition.metric, UNDEFINED)
             between = (
                 f"interval {ends.low:.4g} to {ends.high:.4g}" if ends.defined else "no interval"
             )
@@ -125,12 +125,8 @@ def failures(conditions: Iterable[Condition], metrics: Measured, intervals: Inte
     return sentences
 
 
-def _ends(intervals: Intervals, metric: str) -> Interval:
-    return Interval.from_json(intervals.get(metric, (None, None)))
-
-
 def _shown(value: float, number: float) -> str:
-    """Four digits, or as many as set it apart from the number that it is compared with."""
+    """Four digits, or as many as distinguish it from the number that it is compared with."""
     short = f"{value:.4g}"
     return short if value == number or float(short) != number else repr(value)
 

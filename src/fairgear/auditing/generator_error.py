@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from fairgear.auditing.adapters.base import one_thread
 from fairgear.auditing.people import sample, select
-from fairgear.auditing.threads import one_thread
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel
 from fairgear.egos import EgoBatch

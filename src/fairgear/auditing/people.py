@@ -1,4 +1,4 @@
-"""The people who are evaluated: which rows of the graph, and in what order."""
+"""The people who are audited: which rows of the graph, in what order, and what they are called."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fairgear.hashing import node_uniform
 
 
 def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
-    """Rows of the people, ordered by node id, so that reordering the graph changes nothing.
+    """Rows of the people, ordered by node id, so that the order of the graph's rows is irrelevant.
 
     Args:
         graph: the factual graph.
         nodes: row numbers, or a mask; the test nodes if not given.
     """
-    name = "the graph's test_mask" if nodes is None else "nodes to evaluate"
+    name = "the graph's test_mask" if nodes is None else "nodes to audit"
     rows = rows_of(graph, graph.test_mask if nodes is None else nodes, name=name)
     if len(rows) == 0 or len(set(rows.tolist())) < len(rows):
         raise ParameterError(
@@ -31,13 +31,13 @@ def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
 
 
 def sample(graph: SensitiveGraph, rows: Tensor, most: int, seed: int) -> Tensor:
-    """Positions in `rows` of at most `most` people, chosen by a hash of their ids, in order."""
+    """Sorted positions in `rows` of at most `most` people, chosen by a hash of their ids."""
     noise = node_uniform(graph.node_id[rows], seed, "people")
     return noise.argsort(stable=True)[:most].sort().values
 
 
-def who(graph: SensitiveGraph) -> pd.DataFrame:
-    """`node_id` of everyone, and beside it `node_name` where people's ids are no whole numbers."""
+def person_ids(graph: SensitiveGraph) -> pd.DataFrame:
+    """Everyone's `node_id`, and `node_name` where the data's ids are not whole numbers."""
     ids = graph.node_id.cpu().numpy()
     people = pd.DataFrame({"node_id": ids})
     if "node_names" in graph:
@@ -45,7 +45,7 @@ def who(graph: SensitiveGraph) -> pd.DataFrame:
     return people
 
 
-def name_of(graph: SensitiveGraph, row: int) -> int | str:
-    """What the data call the person in a row: their name, or their id where it is a number."""
+def person_name(graph: SensitiveGraph, row: int) -> int | str:
+    """What the data call the person in a row: their name, or else their id."""
     number = int(graph.node_id[row])
     return str(graph["node_names"][number]) if "node_names" in graph else number

@@ -1,10 +1,13 @@
-"""Audit: what was measured of a model, and the forms in which it can be had."""
+"""Audit: the one result. What was measured of a model, saved and loaded whole."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from html import escape
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -12,66 +15,139 @@ import pandas as pd
 from fairgear.auditing.affected import Affected
 from fairgear.auditing.comparison import Comparison, compare_people
 from fairgear.auditing.conditions import Condition, failures
-from fairgear.auditing.evaluation import Evaluation
-from fairgear.auditing.factual import LABELLED
-from fairgear.auditing.groups import GroupSummary
-from fairgear.auditing.json_fields import from_fields
-from fairgear.auditing.response import COUNTERFACTUAL, FlipRow
+from fairgear.auditing.effects import COUNTERFACTUAL, FlipRow
+from fairgear.auditing.measures import LABELLED, GroupSummary
+from fairgear.auditing.probes import Probes
+from fairgear.auditing.provenance import Provenance
+from fairgear.auditing.records import from_json, to_json
 from fairgear.auditing.sensitivity import Sensitivity
-from fairgear.auditing.sight import Sight
-from fairgear.errors import ParameterError
-from fairgear.files import write_json, write_text
-from fairgear.metrics import Interval, from_json_number
-from fairgear.report import model_card, write_audit
+from fairgear.causal import Diagnostics
+from fairgear.datasets import GraphStatistics
+from fairgear.errors import FileError, ParameterError
+from fairgear.files import replacing, write_json, write_text, writes
+from fairgear.metrics import METRICS, Interval
+from fairgear.training import History
+
+FORMAT = 2
+# The files of a saved audit.
+RESULTS, PEOPLE = "metrics.json", "people.parquet"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class ModelInfo:
+    """The audited model: its name, what kind of thing it is, and above which score it gives 1."""
+
+    name: str
+    kind: str
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How the audit was made.
+
+    Attributes:
+        dataset: name of the graph.
+        people: how many were audited.
+        draws: worlds for each random intervention.
+        seed: of the draws.
+        level: of the intervals.
+        self_people: how many *self* was measured on.
+        causal_model: name of the causal model; None without one.
+        worlds: fingerprint of the worlds; audits with the same one can be compared.
+    """
+
+    dataset: str
+    people: int
+    draws: int
+    seed: int
+    level: float
+    self_people: int
+    causal_model: str | None
+    worlds: str
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the data call the groups and the classes, by number; empty where they have no words."""
+
+    groups: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the model was trained: the history of each stage, and the quality of its generator."""
+
+    history: dict[str, History]
+    generator: dict[str, float] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """What a model does to people, what it would do had they been of another group, and why.
+    """What a model does to people, and what it would do had they been of another group.
 
     Attributes:
         model: name, kind and threshold of the audited model.
-        sight: what it was seen to look at.
-        config: on what graph and with which draws; JSON-ready.
-        evaluation: the numbers, with intervals, by intervention, by group and by person.
-        diagnostics: what the causal model does to the graph; JSON-ready, None without one.
-        causal_models: how δCF moves across causal models; None where it was not asked for.
-        affected: the people whom the attribute matters to most, and the neighbours who matter to
+        setup: on what graph and with which draws.
+        metrics: by the names of `fairgear.metrics.METRICS`; NaN where undefined.
+        intervals: the same keys.
+        flips: one row for each protocol and intervention; none without a causal model.
+        groups: one row for each group.
+        probes: what the model reads; None where that was not tested.
+        causal_models: how δCF varies across causal models; None where that was not measured.
+        affected: the people whom the attribute affects most, and the neighbours who matter to
             them.
-        graph: counts of the graph; JSON-ready.
-        names: what the data call the groups and the answers, where they have words for them.
+        diagnostics: what the causal model does to the graph; None without one.
+        graph: counts of the graph.
+        names: what the data call the groups and the classes.
+        notes: sentences to read with the numbers, the most important first.
+        people: one row for each person, by node id: `node_id` (and `node_name`, where ids are not
+            whole numbers), `y sens`, `community` (the clusters of the intervals), `around` (mean
+            s of the person and their neighbours), `score label`, for each intervention `score_…`
+            (mean over the draws) and `flip_…` (share of the draws in which the label flips), NaN
+            where it was not measured, and `neighbors_that_matter`.
+        comparison: with another model on the same worlds, if there was one.
+        training: how the model was trained, where that was part of the run.
+        config: the settings of the command, empty in Python.
+        provenance: versions, data and cost, where they were recorded.
     """
 
-    model: dict[str, Any]
-    sight: Sight
-    config: dict[str, Any]
-    evaluation: Evaluation
-    diagnostics: dict[str, Any] | None
+    model: ModelInfo
+    setup: Setup
+    metrics: dict[str, float]
+    intervals: dict[str, Interval]
+    flips: tuple[FlipRow, ...]
+    groups: tuple[GroupSummary, ...]
+    probes: Probes | None
     causal_models: Sensitivity | None
     affected: tuple[Affected, ...]
-    graph: dict[str, Any]
-    names: dict[str, list[str]]
+    diagnostics: Diagnostics | None
+    graph: GraphStatistics
+    names: Names
+    notes: tuple[str, ...]
+    people: pd.DataFrame
+    comparison: Comparison | None
+    training: Training | None
+    config: dict[str, Any]
+    provenance: Provenance | None
 
-    @property
-    def metrics(self) -> dict[str, float]:
-        """By the names of `fairgear.metrics.METRICS`; NaN where undefined."""
-        return self.evaluation.metrics
+    def __repr__(self) -> str:
+        shown = ("accuracy", "auroc", "delta_cf", "delta_cf_released", "r2")
+        figures = ", ".join(f"{key} {self.metrics[key]:.4f}" for key in shown)
+        return (
+            f"Audit({self.model.name!r} on {self.setup.dataset!r}, {self.setup.people:,} people: "
+            f"{figures})"
+        )
 
-    @property
-    def intervals(self) -> dict[str, Interval]:
-        """Of the metrics, by the same names."""
-        return self.evaluation.intervals
-
-    @property
-    def people(self) -> pd.DataFrame:
-        """One row a person: score now and under each intervention, flips, neighbours."""
-        return self.evaluation.people
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Plain sentences to be read with the numbers, the weightiest first."""
-        verdict = [] if self.causal_models is None else [self.causal_models.verdict]
-        return (*self.sight.sentences(), *verdict, *self.evaluation.notes)
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{METRICS[key].label}</th><td>{value:.4f}</td>"
+            f"<td>{self.intervals[key].low:.4f} to {self.intervals[key].high:.4f}</td></tr>"
+            for key, value in self.metrics.items()
+        )
+        title = f"{self.model.name} on {self.setup.dataset}, {self.setup.people:,} people"
+        return f"<table><caption>{escape(title)}</caption>{rows}</table>"
 
     def to_frame(self) -> pd.DataFrame:
         """Everything that has an interval, one row each: `part name value low high people`.
@@ -80,22 +156,22 @@ class Audit:
         and "causal model" (δCF under each).
         """
         everyone = len(self.people)
-        asked = {key: everyone for key in self.metrics}
-        asked |= dict.fromkeys(LABELLED, int((self.people["y"] >= 0).sum()))
-        asked["delta_eo"] = int((self.people["y"] == 1).sum())
-        measured = {row.key: row.people for row in self.evaluation.flips}
-        asked |= {key: measured.get(where, 0) for key, where in COUNTERFACTUAL.items()}
+        counts = dict.fromkeys(self.metrics, everyone)
+        counts |= dict.fromkeys(LABELLED, int((self.people["y"] >= 0).sum()))
+        counts["delta_eo"] = int((self.people["y"] == 1).sum())
+        measured = {row.key: row.people for row in self.flips}
+        counts |= {key: measured.get(where, 0) for key, where in COUNTERFACTUAL.items()}
         rows: list[tuple[str, str, float, Interval, int]] = [
-            ("metric", key, value, self.intervals[key], asked[key])
+            ("metric", key, value, self.intervals[key], counts[key])
             for key, value in self.metrics.items()
         ]
         rows += [
             ("flips", f"{row.protocol} {row.intervention}", row.rate, row.interval, row.people)
-            for row in self.evaluation.flips
+            for row in self.flips
         ]
         rows += [
             ("group", f"{group.group} {key}", getattr(group, key), interval, group.people(key))
-            for group in self.evaluation.groups
+            for group in self.groups
             for key, interval in group.intervals.items()
         ]
         if self.causal_models is not None:
@@ -108,77 +184,26 @@ class Audit:
         ]
         return pd.DataFrame(flat, columns=["part", "name", "value", "low", "high", "people"])
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, all but `people`; None where undefined."""
-        measured = self.evaluation.to_dict()
-        causal_models = None if self.causal_models is None else self.causal_models.to_dict()
-        return {
-            "format": 1,
-            "kind": "audit",
-            "model": {**self.model, "sight": self.sight.to_dict()},
-            "metrics": measured["metrics"],
-            "intervals": measured["intervals"],
-            "config": self.config,
-            "details": {
-                "flips": measured["flips"],
-                "groups": measured["groups"],
-                "graph": self.graph,
-                "names": self.names,
-                "notes": measured["notes"],
-                "diagnostics": self.diagnostics,
-            },
-            "causal_models": causal_models,
-            "affected": [one.to_dict() for one in self.affected],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], people: pd.DataFrame) -> Audit:
-        """What `to_dict` gave, with the table of people; a KeyError where something is missing."""
-        model, details = dict(data["model"]), data["details"]
-        sight = Sight(**model.pop("sight"))
-        others = data["causal_models"]
-        return cls(
-            model=model,
-            sight=sight,
-            config=dict(data["config"]),
-            evaluation=Evaluation(
-                metrics={key: from_json_number(value) for key, value in data["metrics"].items()},
-                intervals={
-                    key: Interval.from_json(ends) for key, ends in data["intervals"].items()
-                },
-                flips=tuple(from_fields(FlipRow, row) for row in details["flips"]),
-                groups=tuple(GroupSummary.from_dict(row) for row in details["groups"]),
-                people=people,
-                notes=tuple(details["notes"]),
-            ),
-            diagnostics=details["diagnostics"],
-            causal_models=None if others is None else Sensitivity.from_dict(others),
-            affected=tuple(Affected.from_dict(one) for one in data["affected"]),
-            graph=dict(details["graph"]),
-            names=dict(details["names"]),
-        )
-
     def compare(self, other: Audit, *, level: float | None = None) -> Comparison:
-        """This model against another one, person by person, on the same counterfactuals.
+        """This model against another one, person by person, in the same worlds.
 
         Args:
             other: the other model's audit.
             level: of the intervals; that of this audit if not given.
         """
-        if self.config["worlds"] != other.config["worlds"]:
+        if self.setup.worlds != other.setup.worlds:
             raise ParameterError(
                 "two audits to compare",
                 "audits on different graphs, causal models, draws or seeds",
                 "audits on the same counterfactuals",
                 "audit both with the same graph, causal_model, draws and seed",
             )
-        names = (str(self.model["name"]), str(other.model["name"]))
         return compare_people(
             self.people,
             other.people,
-            names=names,
-            level=float(self.config["level"]) if level is None else level,
-            seed=int(self.config["seed"]),
+            names=(self.model.name, other.model.name),
+            level=self.setup.level if level is None else level,
+            seed=self.setup.seed,
         )
 
     def failures(self, *conditions: str) -> list[str]:
@@ -186,22 +211,59 @@ class Audit:
         parsed = [Condition.parse(text) for text in conditions]
         return failures(parsed, self.metrics, self.intervals)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON, without `people`; None where undefined."""
+        names = [item.name for item in fields(self) if item.name != "people"]
+        return {"format": FORMAT, **{name: to_json(getattr(self, name)) for name in names}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], people: pd.DataFrame) -> Audit:
+        """From what `to_dict` gave and the table of people; an error where it is anything else."""
+        if data["format"] != FORMAT:
+            raise ValueError("an audit of another format")
+        return from_json(cls, {**data, "people": people})
+
+    def save(self, folder: Path | str) -> None:
+        """Write `people.parquet` and, once that is complete, `metrics.json` to a folder."""
+        folder = Path(folder)
+        if writes():
+            (folder / RESULTS).unlink(missing_ok=True)
+        with replacing(folder / PEOPLE) as temporary:
+            self.people.to_parquet(temporary, index=False)
+        write_json(folder / RESULTS, self.to_dict())
+
+    @classmethod
+    def load(cls, folder: Path | str, *, people: bool = True) -> Audit:
+        """Read what `save` wrote; without `people`, their table is left empty."""
+        folder = Path(folder)
+        try:
+            data = json.loads((folder / RESULTS).read_text(encoding="utf-8"))
+            table = pd.read_parquet(folder / PEOPLE) if people else pd.DataFrame()
+            return cls.from_dict(data, table)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FileError(
+                f"folder {folder}",
+                f"no {RESULTS} and {PEOPLE} of this version of fairgear",
+                "the folder of a finished run or audit",
+                "check the path, or run the command on that folder again",
+            ) from error
+
+    def save_html(self, path: Path | str) -> None:
+        """Write the page: one file with everything in it."""
+        _report().write_page(self, Path(path))
+
     def model_card(self) -> str:
         """A section for a model card, in Markdown."""
-        return model_card(self.to_dict())
-
-    def save_html(self, path: Path | str, *, against: Comparison | None = None) -> None:
-        """Write the page: one file with everything in it."""
-        write_audit({**self.to_dict(), "comparison": _plain(against)}, Path(path))
-
-    def save_json(self, path: Path | str, *, against: Comparison | None = None) -> None:
-        """Write all but the table of people as one JSON object."""
-        write_json(Path(path), {**self.to_dict(), "comparison": _plain(against)})
+        card: str = _report().model_card(self)
+        return card
 
     def save_model_card(self, path: Path | str) -> None:
         """Write the Markdown section."""
         write_text(Path(path), self.model_card())
 
 
-def _plain(comparison: Comparison | None) -> dict[str, Any] | None:
-    return None if comparison is None else comparison.to_dict()
+def _report() -> ModuleType:
+    """The pages, which are made from audits: imported here for the convenience of users only."""
+    from fairgear import report
+
+    return report

@@ -1,21 +1,16 @@
-"""Sensitivity: how the verdict moves across causal models that one could believe in."""
+"""Sensitivity: how δCF varies across plausible causal models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor
 
-from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.alternatives import Alternative
-from fairgear.auditing.json_fields import from_fields, to_fields
-from fairgear.auditing.model import Predictions, predict
-from fairgear.auditing.notes import noting
-from fairgear.auditing.response import FlipRow, Response
-from fairgear.auditing.responses import whole_graph
-from fairgear.auditing.world import World
+from fairgear.auditing.adapters.base import Adapter, Predictions
+from fairgear.auditing.effects import Effect, FlipRow, whole_graph_effects
+from fairgear.auditing.measures import collecting
+from fairgear.auditing.worlds import Alternative, World
 from fairgear.metrics import UNDEFINED, Interval, paired_interval
 from fairgear.metrics.inputs import Floats, Integers
 from fairgear.progress import bar
@@ -30,13 +25,13 @@ class CausalModelRow:
 
     Attributes:
         model: "own", or the name of an alternative.
-        meaning: what it takes the attribute to change.
-        rate: δCF of the whole-graph interventions; NaN where it cannot be had.
+        meaning: what it assumes that the attribute changes.
+        rate: δCF of the whole-graph interventions; NaN where it is not available.
         interval: of `rate`.
         score_size: mean absolute change of the score.
         difference: `rate` minus that of the audit's own causal model.
-        difference_interval: of it, person by person.
-        unmoved: whether everybody's answers are those of the audit's own model.
+        difference_interval: of `difference`, person by person.
+        unmoved: whether everybody's answers are those under the audit's own model.
         error: why there is no rate, if so.
     """
 
@@ -57,32 +52,18 @@ class Sensitivity:
 
     Attributes:
         rows: one for each.
-        depends: True where any differs from the first by more than the choice of people could
-            explain, False where none can differ by more than `MARGIN`, None where there are too
-            few people to tell, or no other model could be had.
-        verdict: that in a sentence.
+        depends: True where any differs from the first by more than the choice of people explains,
+            False where none can differ by more than `MARGIN`, None where there are too few people
+            to tell, or no other model is available.
+        verdict: the same in a sentence.
     """
 
     rows: tuple[CausalModelRow, ...]
     depends: bool | None
     verdict: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {
-            "rows": [to_fields(row) for row in self.rows],
-            "depends": self.depends,
-            "verdict": self.verdict,
-        }
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Sensitivity:
-        """What `to_dict` gave."""
-        rows = tuple(from_fields(CausalModelRow, row) for row in data["rows"])
-        return cls(rows, data["depends"], data["verdict"])
-
-
-def across(
+def measure_sensitivity(
     model: Adapter,
     others: Sequence[Alternative],
     rows: Tensor,
@@ -93,13 +74,13 @@ def across(
     *,
     level: float,
 ) -> Sensitivity:
-    """Ask the model in the worlds of other causal models.
+    """Run the model in the worlds of other causal models.
 
     Args:
         model: what is audited.
         others: the causal models.
         rows: the people.
-        factual: what the model says of them on the factual graph.
+        factual: their predictions on the factual graph.
         own: δCF under the audit's own causal model.
         own_flips: the same for each person.
         clusters: their communities.
@@ -117,38 +98,28 @@ def across(
             unmoved=True,
         )
     ]
-    asked = [world for other in others for draws in other.worlds.values() for world in draws]
-    with bar("asking under other causal models", total=len(asked)) as progress:
+    total = sum(len(other.all_worlds()) for other in others)
+    with bar("predictions under other causal models", total=total) as progress:
 
-        def ask(world: World) -> Predictions:
-            answer = predict(model, world, rows)
+        def predict(world: World) -> Predictions:
+            answer = model.predict(world, rows)
             progress.advance()
             return answer
 
         for other in others:
-            error = other.error or _unanswered(model, other)
-            response: Response | None = None
+            error, effect = other.error, None
+            if error is None and not all(model.can_score(world) for world in other.all_worlds()):
+                error = "no scores were computed for its worlds"
             if error is None:
-                response = _average(whole_graph(ask, other.worlds, factual))
-            found.append(_row(other, response, error, own, own_flips, clusters, level))
+                effects = whole_graph_effects(predict, other.worlds, factual)
+                (effect,) = (one for one in effects if one.intervention == "average over rates")
+            found.append(_row(other, effect, error, own, own_flips, clusters, level))
     return _judged(tuple(found))
-
-
-def _unanswered(model: Adapter, other: Alternative) -> str | None:
-    every = [world for draws in other.worlds.values() for world in draws]
-    if all(model.can_answer(world) for world in every):
-        return None
-    return "no scores were computed for its worlds"
-
-
-def _average(responses: Sequence[Response]) -> Response:
-    (found,) = (one for one in responses if one.intervention == "average over rates")
-    return found
 
 
 def _row(
     other: Alternative,
-    response: Response | None,
+    effect: Effect | None,
     error: str | None,
     own: FlipRow,
     own_flips: Floats,
@@ -156,14 +127,14 @@ def _row(
     level: float,
 ) -> CausalModelRow:
     nan = float("nan")
-    if response is None:
+    if effect is None:
         return CausalModelRow(
             other.name, other.meaning, nan, UNDEFINED, nan, nan, UNDEFINED, error=error
         )
-    # What is undefined shows in the row.
-    with noting([]):
-        row = response.row(clusters, level)
-    unmoved = row.score_size == own.score_size and bool((response.flips.by_node == own_flips).all())
+    # The row itself shows what is undefined.
+    with collecting([]):
+        row = effect.row(clusters, level)
+    unmoved = row.score_size == own.score_size and bool((effect.flips.by_node == own_flips).all())
     meaning = other.meaning
     if unmoved and own.score_size > 0:
         meaning += " On this graph its answers are those of the audit's own model."
@@ -174,7 +145,7 @@ def _row(
         row.interval,
         row.score_size,
         row.rate - own.rate,
-        paired_interval(response.flips.by_node, own_flips, clusters, level=level),
+        paired_interval(effect.flips.by_node, own_flips, clusters, level=level),
         unmoved=unmoved,
     )
 
@@ -182,34 +153,32 @@ def _row(
 def _judged(rows: tuple[CausalModelRow, ...]) -> Sensitivity:
     own, others = rows[0], [row for row in rows[1:] if row.error is None]
     if not others:
-        return Sensitivity(
-            rows, None, "No other causal model could be had to hold this one against."
-        )
+        return Sensitivity(rows, None, "No other causal model is available for comparison.")
     apart = [row for row in others if 0 not in row.difference_interval]
     low, high = (pick(others, key=lambda row: row.rate) for pick in (min, max))
     span = f"from {low.rate:.4f} ({low.model}) to {high.rate:.4f} ({high.model})"
     if low.rate == high.rate:
         span = f"{low.rate:.4f}"
-    reach = f"δCF is {own.rate:.4f} under the causal model of this audit and {span} under others"
+    range_ = f"δCF is {own.rate:.4f} under the causal model of this audit and {span} under others"
     if apart:
         names = ", ".join(row.model for row in apart)
-        return Sensitivity(
-            rows,
-            True,
-            f"The verdict depends on the causal model: {reach}. Those that differ by more than "
-            f"the choice of people explains: {names}.",
+        verdict = (
+            f"The verdict depends on the causal model: {range_}. Those that differ by more than "
+            f"the choice of people explains: {names}."
         )
+        return Sensitivity(rows, True, verdict)
     if all(_close(row) for row in others):
-        return Sensitivity(rows, False, f"The verdict hardly moves with the causal model: {reach}.")
-    return Sensitivity(
-        rows,
-        None,
-        "Whether the verdict depends on the causal model cannot be told on so few people: "
-        f"{reach}.",
+        return Sensitivity(
+            rows, False, f"The verdict hardly depends on the causal model: {range_}."
+        )
+    verdict = (
+        "There are too few people to tell whether the verdict depends on the causal model: "
+        f"{range_}."
     )
+    return Sensitivity(rows, None, verdict)
 
 
 def _close(row: CausalModelRow) -> bool:
-    """Whether no difference worth a word is left: none at all here, or none within the interval."""
+    """Whether no relevant difference is left: none at all here, or none within the interval."""
     ends = row.difference_interval
     return row.unmoved or (ends.defined and max(abs(ends.low), abs(ends.high)) <= MARGIN)

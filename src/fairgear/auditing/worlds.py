@@ -1,42 +1,113 @@
-"""The counterfactual graphs of an evaluation: made once, shared by all models."""
+"""The graphs that a model is asked about: the factual one and its counterfactuals.
+
+Worlds are built once and shared by all models. Alternatives are the worlds of other plausible
+causal models: does the verdict depend on the causal model?
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 
+import torch
 from torch import Tensor
 
-from fairgear.auditing.alternatives import Alternative, alternatives, attribute_alternative
-from fairgear.auditing.world import World
 from fairgear.causal import (
+    FEATURE_MODELS,
     RATES,
     CausalModel,
     Diagnostics,
+    FittedCausalModel,
+    SimilarityCausalModel,
     at_random,
     at_rate,
+    attribute_only,
+    features_only,
     flipped,
     for_graph,
     released_world,
+    structure_only,
+    structure_with,
 )
-from fairgear.errors import GraphError, ParameterError
+from fairgear.errors import FairgearError, GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.progress import bar, quiet
 from fairgear.seeds import check_seed
 
 
+@dataclass(frozen=True, eq=False)
+class World:
+    """One graph that a model is asked about, and the question that it answers.
+
+    Attributes:
+        protocol: "strict", "released", "placebo", "factual", "edgeless", or the name of another
+            causal model.
+        intervention: "rate 0", "rate 0.5", "rate 1", "random", "unchanged" or "self NODE_ID".
+        draw: number of the draw.
+        sens: everyone's attribute in this world.
+        make: builds the graph on first use.
+    """
+
+    protocol: str
+    intervention: str
+    draw: int
+    sens: Tensor
+    make: Callable[[], SensitiveGraph]
+
+    @property
+    def name(self) -> str:
+        """Unique among the worlds of one audit, and fit for a file name."""
+        # A node id may be negative; its minus must not read as a dash.
+        words = f"{self.protocol} {self.intervention.replace('-', 'minus')} draw {self.draw}"
+        return re.sub(r"[^A-Za-z0-9.]+", "-", words)
+
+    @cached_property
+    def graph(self) -> SensitiveGraph:
+        """With the same nodes, in the same order, as the factual graph."""
+        return self.make()
+
+
+# From a world of the audit's own causal model to another model's world at the same assignment.
+Make = Callable[[World], SensitiveGraph]
+ByRate = Mapping[float, Sequence[World]]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another causal model, at the same assignments as the audit's own.
+
+    Attributes:
+        name: also the protocol of its worlds.
+        meaning: what it assumes that the attribute changes.
+        worlds: by rate; empty where the model cannot be fitted.
+        error: why not.
+    """
+
+    name: str
+    meaning: str
+    worlds: dict[float, list[World]]
+    error: str | None = None
+
+    def all_worlds(self) -> list[World]:
+        """Every draw at every rate."""
+        return [world for draws in self.worlds.values() for world in draws]
+
+
 class Worlds:
-    """The worlds of one graph under one causal model; each is made when first asked for.
+    """The worlds of one graph under one causal model; each is built on first use.
 
     Args:
         graph: the factual graph.
-        causal_model: answers for it; looked up by `fairgear.causal.for_graph` if not given. Where
-            there are not two groups to compare, it is None and `why_none` says so.
-        draws: draws of each intervention that has a choice: rate 0.5 and random.
-        seed: of the draws, and of the causal model's noise.
-        released_share: how much of a feature's change the softened worlds keep; as the authors'
-            files do if not given.
+        causal_model: makes the counterfactuals; `fairgear.causal.for_graph` chooses it if not
+            given. With fewer than two groups it is None, and `why_none` says so.
+        draws: worlds for each random intervention (rate 0.5 and random).
+        seed: of the draws and of the causal model's noise.
+        released_share: how much of a feature's change the softened worlds keep; as in the authors'
+            files if not given.
     """
 
     def __init__(
@@ -51,12 +122,8 @@ class Worlds:
         if draws < 1:
             raise ParameterError("draws", draws, "at least 1", "use 3 for a report")
         if released_share is not None and not 0 <= released_share <= 1:
-            raise ParameterError(
-                "released_share",
-                released_share,
-                "0 to 1",
-                "leave it out to do as the authors' files do",
-            )
+            step = "leave it out to do as the authors' files do"
+            raise ParameterError("released_share", released_share, "0 to 1", step)
         self.graph = graph
         self.draws = draws
         self.seed = check_seed("seed of the worlds", seed)
@@ -77,13 +144,14 @@ class Worlds:
 
     @cached_property
     def edgeless(self) -> World:
-        """The graph as it is, with every edge taken away: does a model look at them?"""
-        nothing = self.graph.edge_index[:, :0]
-        return World("edgeless", "unchanged", 0, self.graph.sens, lambda: self._with_edges(nothing))
+        """The graph without its edges: does a model read them?"""
+        none = self.graph.edge_index[:, :0]
+        make = partial(self.graph.replace, edge_index=none, mechanism=None)
+        return World("edgeless", "unchanged", 0, self.graph.sens, make)
 
     @cached_property
     def assignments(self) -> dict[float, list[Tensor]]:
-        """Whole-graph values of s by rate; at 0 and 1 there is nothing to draw."""
+        """Whole-graph values of s by rate; at 0 and 1 nothing is random."""
         return {
             rate: [
                 at_rate(self.graph, rate, draw=draw, seed=self.seed)
@@ -95,28 +163,16 @@ class Worlds:
     @cached_property
     def strict(self) -> dict[float, list[World]]:
         """Features, edges and labels as the causal model has them, by rate."""
-        return {
-            rate: [
-                World("strict", f"rate {rate:g}", draw, sens, partial(self._counterfactual, sens))
-                for draw, sens in enumerate(values)
-            ]
-            for rate, values in self.assignments.items()
-        }
+        return self._by_rate("strict", self._counterfactual)
 
     @cached_property
     def released(self) -> dict[float, list[World]]:
         """The softened worlds at the same assignments, by rate; their edges are factual."""
-        return {
-            rate: [
-                World("released", f"rate {rate:g}", draw, sens, partial(self._softened, sens))
-                for draw, sens in enumerate(values)
-            ]
-            for rate, values in self.assignments.items()
-        }
+        return self._by_rate("released", self._softened)
 
     @cached_property
     def random(self) -> list[World]:
-        """Everyone's s drawn anew: *neighbours* for whom it left as they were, else *both*."""
+        """Everyone's s drawn anew: *neighbours* for those who kept theirs, *both* for the rest."""
         drawn = [at_random(self.graph, draw=draw, seed=self.seed) for draw in range(self.draws)]
         return [
             World("strict", "random", draw, sens, partial(self._counterfactual, sens))
@@ -132,43 +188,32 @@ class Worlds:
     @cached_property
     def alternatives(self) -> list[Alternative]:
         """Other causal models, at the assignments of `strict`."""
-        return alternatives(self.graph, self.known_model(), self.strict, seed=self.seed)
+        return _alternatives(self.graph, self.known_model(), self.strict, seed=self.seed)
 
     @cached_property
     def attribute_only(self) -> Alternative:
-        """The worlds in which nothing follows from the attribute; they need no causal model."""
-        return attribute_alternative(self.graph, self.strict)
+        """Worlds in which nothing follows from the attribute; they need no causal model."""
+        return _attribute_alternative(self.graph, self.strict)
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
-        """The causal model's account of itself, on worlds that are there anyway."""
+        """What the causal model does to the graph, measured on worlds that are built anyway."""
         worlds = {rate: draws[0].graph for rate, draws in self.strict.items()}
         return self.known_model().diagnostics(self.graph, seed=self.seed, worlds=worlds)
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of all that settles the worlds: two audits can be paired where it is the same."""
+        """SHA-256 of everything that decides the worlds; equal for audits that can be paired."""
         causal = None if self.causal_model is None else self.causal_model.fingerprint()
         facts = [self.graph.fingerprint(), causal, self.draws, self.seed, self.released_share]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def alone(self, nodes: Tensor) -> Iterator[World]:
-        """For each of `nodes` the world in which only that person's s is flipped; none is kept."""
+        """For each of `nodes`, the world in which only that person's s is flipped; not cached."""
         for node in nodes.tolist():
             sens = flipped(self.graph, node)
             name = f"self {int(self.graph.node_id[node])}"
             yield World("strict", name, 0, sens, partial(self._counterfactual, sens))
-
-    def _with_edges(self, edge_index: Tensor) -> SensitiveGraph:
-        return self.graph.replace(edge_index=edge_index, mechanism=None)
-
-    def _counterfactual(self, sens: Tensor) -> SensitiveGraph:
-        return self.known_model().counterfactual(self.graph, sens, seed=self.seed)
-
-    def _softened(self, sens: Tensor) -> SensitiveGraph:
-        return released_world(
-            self.known_model(), self.graph, sens, share=self.released_share, seed=self.seed
-        )
 
     def known_model(self) -> CausalModel:
         """The causal model; an error where there is none."""
@@ -180,3 +225,123 @@ class Worlds:
                 "pass causal_model",
             )
         return self.causal_model
+
+    def _by_rate(
+        self, protocol: str, make: Callable[[Tensor], SensitiveGraph]
+    ) -> dict[float, list[World]]:
+        return {
+            rate: [
+                World(protocol, f"rate {rate:g}", draw, sens, partial(make, sens))
+                for draw, sens in enumerate(values)
+            ]
+            for rate, values in self.assignments.items()
+        }
+
+    def _counterfactual(self, sens: Tensor) -> SensitiveGraph:
+        return self.known_model().counterfactual(self.graph, sens, seed=self.seed)
+
+    def _softened(self, sens: Tensor) -> SensitiveGraph:
+        return released_world(
+            self.known_model(), self.graph, sens, share=self.released_share, seed=self.seed
+        )
+
+
+def _alternatives(
+    graph: SensitiveGraph, own: CausalModel, strict: ByRate, *, seed: int
+) -> list[Alternative]:
+    """Other causal models to compare the audit's own with; their worlds are built on first use."""
+    other = "shift" if _features_of(own) == "quantile" else "quantile"
+    return [
+        _fitted(
+            strict,
+            other,
+            f"Features are moved {FEATURE_MODELS[other].how}; links follow as in the audit's own "
+            "model.",
+            lambda: _other_features(graph, own, other, seed),
+        ),
+        _made(
+            strict,
+            "features only",
+            "Features move as in the audit's own model; everybody keeps their links.",
+            lambda world: features_only(graph, world.graph),
+        ),
+        _made(
+            strict,
+            "structure only",
+            "Links change as in the audit's own model; features stay, except for the attribute.",
+            lambda world: structure_only(graph, world.graph),
+        ),
+        _attribute_alternative(graph, strict),
+        _fitted(
+            strict,
+            "cosine edges",
+            "Links follow the paper's equation, the cosine of features and the same group, fitted "
+            "to this graph.",
+            lambda: _cosine_edges(graph, own, seed),
+        ),
+    ]
+
+
+def _attribute_alternative(graph: SensitiveGraph, strict: ByRate) -> Alternative:
+    return _made(
+        strict,
+        "attribute only",
+        "Nothing follows from the attribute: only its own column changes.",
+        lambda world: attribute_only(graph, world.sens),
+    )
+
+
+def _made(strict: ByRate, name: str, meaning: str, make: Make) -> Alternative:
+    def other(world: World) -> World:
+        return World(name, world.intervention, world.draw, world.sens, lambda: make(world))
+
+    made = {rate: [other(world) for world in draws] for rate, draws in strict.items()}
+    return Alternative(name, meaning, made)
+
+
+def _fitted(strict: ByRate, name: str, meaning: str, fit: Callable[[], Make]) -> Alternative:
+    """An alternative that must be fitted first, which not every graph allows."""
+    try:
+        # Fitting may show bars of its own, and there is one line for them.
+        with bar(f"fitting another causal model, {name}", total=1), quiet():
+            make = fit()
+    except FairgearError as error:
+        return Alternative(name, meaning, {}, error=str(error))
+    return _made(strict, name, meaning, make)
+
+
+def _other_features(graph: SensitiveGraph, own: CausalModel, features: str, seed: int) -> Make:
+    """The own model with another feature model, or another feature model on top of it."""
+    if isinstance(own, SimilarityCausalModel):
+        return _counterfactuals(graph, seed, SimilarityCausalModel(features).fit(graph))
+    if isinstance(own, FittedCausalModel):
+        fitted = FittedCausalModel(
+            features, own.edges, gate=own.gate, exact_up_to=own.exact_up_to, seed=own.seed
+        )
+        return _counterfactuals(graph, seed, fitted.fit(graph))
+    table = graph.x.cpu().double().numpy()
+    before, ids = graph.sens.cpu().numpy(), graph.node_id.cpu()
+    rows = graph.canonical.rows.numpy()
+    model = FEATURE_MODELS[features]().fit(table[rows], before[rows], graph.sens_column)
+
+    def make(world: World) -> SensitiveGraph:
+        moved = model.moved(table, before, world.sens.cpu().numpy(), ids, seed=seed)
+        return structure_with(world.graph, torch.from_numpy(moved).to(graph.x))
+
+    return make
+
+
+def _cosine_edges(graph: SensitiveGraph, own: CausalModel, seed: int) -> Make:
+    # Ungated: with the gate closed the links would be those of "features only".
+    model = FittedCausalModel(_features_of(own), "cosine", gate=False)
+    return _counterfactuals(graph, seed, model.fit(graph))
+
+
+def _features_of(own: CausalModel) -> str:
+    if isinstance(own, SimilarityCausalModel | FittedCausalModel):
+        return own.features
+    return "shift"
+
+
+def _counterfactuals(graph: SensitiveGraph, seed: int, model: CausalModel) -> Make:
+    return lambda world: model.counterfactual(graph, world.sens, seed=seed)

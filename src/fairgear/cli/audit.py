@@ -6,7 +6,7 @@ import re
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -22,7 +22,11 @@ from fairgear.cli.output import (
     print_table,
 )
 from fairgear.cli.own_data import NO_DATA, DataFlags
-from fairgear.experiments.audit_config import AuditConfig
+from fairgear.runs.audit_config import AuditConfig
+
+if TYPE_CHECKING:
+    from fairgear.auditing import Audit
+    from fairgear.runs import AuditFolder
 
 audit_app = App(
     name="audit",
@@ -95,14 +99,14 @@ def audit(
     json
         Print the results as one JSON object and nothing else on stdout.
     """
-    from fairgear.experiments.audit_config import (
+    from fairgear.runs.audit_config import (
         audit_config,
         checked_conditions,
         on_dataset,
         settings_of_run,
-        strangers_note,
+        training_people_note,
     )
-    from fairgear.experiments.run_config import merged
+    from fairgear.runs.config import merged
 
     conditions = checked_conditions(fail_if or [])
     run = settings_of_run(model) or settings_of_run(against or "")
@@ -110,13 +114,13 @@ def audit(
 
     name = _slug(f"{config.short_name}-{model}")
     with job(several, device):
-        from fairgear.auditing import AuditFolder
-        from fairgear.experiments.audit_run import execute_audit
-        from fairgear.experiments.audited import audited_model, encoding_of
         from fairgear.ranks import ranks
+        from fairgear.runs import AuditFolder
+        from fairgear.runs.audits import run_audit
+        from fairgear.runs.model_spec import encoding_of, model_of
 
         def named(text: str) -> Any:
-            return audited_model(
+            return model_of(
                 text,
                 threshold=threshold,
                 device=device,
@@ -125,16 +129,16 @@ def audit(
             )
 
         folder = AuditFolder(out if out is not None else Path("audits") / name)
-        ranks().of_first(folder.claim)
+        ranks().of_first(folder.claim_for_audit)
         # What a model prints is not the result.
         with redirect_stdout(sys.stderr):
-            results = execute_audit(
+            results = run_audit(
                 config,
                 named(model),
                 folder,
                 against=None if against is None else named(against),
                 encoding=encoding_of(model, against),
-                note=strangers_note(run, config),
+                note=training_people_note(run, config),
             )
         if ranks().first:
             _finish(results, folder, conditions, json=json)
@@ -164,13 +168,13 @@ def export(
     json
         Print one JSON object instead of a sentence.
     """
-    from fairgear.experiments.audit_config import audit_config
+    from fairgear.runs.audit_config import audit_config
 
     config = audit_config({"dataset": dataset, **_typed(settings, data)})
 
-    from fairgear.experiments.audit_run import execute_export
+    from fairgear.runs.audits import export_audit
 
-    count = execute_export(config, out, graph_format=graph_format)
+    count = export_audit(config, out, graph_format=graph_format)
     if json:
         print_json({"out": str(out), "graphs": count})
         return
@@ -209,16 +213,16 @@ def score(
     json
         Print the results as one JSON object and nothing else on stdout.
     """
-    from fairgear.experiments.audit_config import checked_conditions
+    from fairgear.runs.audit_config import checked_conditions
 
     conditions = checked_conditions(fail_if or [])
 
-    from fairgear.auditing import AuditFolder
-    from fairgear.experiments.audit_run import execute_score
+    from fairgear.runs import AuditFolder
+    from fairgear.runs.audits import audit_scores
 
     folder = AuditFolder(out if out is not None else worlds / "audit")
-    folder.claim()
-    results = execute_score(worlds, folder, threshold=threshold, name=name)
+    folder.claim_for_audit()
+    results = audit_scores(worlds, folder, threshold=threshold, name=name)
     _finish(results, folder, conditions, json=json)
 
 
@@ -227,47 +231,45 @@ def _typed(settings: Any, data: Any) -> dict[str, Any]:
     return {**given(settings), **({"data": columns} if columns else {})}
 
 
-def _finish(results: dict[str, Any], folder: Any, conditions: list[str], *, json: bool) -> None:
-    """Show what was found; where a condition holds, say so and end with its exit status."""
+def _finish(results: Audit, folder: AuditFolder, conditions: list[str], *, json: bool) -> None:
+    """Show the results; where a condition holds, say so and end with its exit status."""
     if json:
-        print_json(results)
+        print_json(results.to_dict())
     else:
         _show(results)
-        print(f"Report: {folder.page}   Model card: {folder.card}")  # noqa: T201
-    failed = folder.read().failures(*conditions) if conditions else []
+        print(f"Report: {folder.report}   Model card: {folder.card}")  # noqa: T201
+    failed = results.failures(*conditions)
     for line in failed:
         print(f"fairgear: {line}", file=sys.stderr)  # noqa: T201
     if failed:
         raise ConditionsMet
 
 
-def _show(results: dict[str, Any]) -> None:
-    config, model = results["config"], results["model"]
-    print_metrics(f"{model['name']} on {config['dataset']}, {config['people']:,} people", results)
-    comparison = results["comparison"]
+def _show(results: Audit) -> None:
+    from fairgear.metrics import METRICS
+
+    setup, level = results.setup, interval_title(results)
+    print_metrics(f"{results.model.name} on {setup.dataset}, {setup.people:,} people", results)
+    comparison = results.comparison
     if comparison is not None:
-        which = {"first": "1", "second": "2", None: ""}
         rows = [
             (
-                row["label"],
-                *(number(row[key]) for key in ("first", "second", "difference")),
-                ends(row["interval"]),
-                which[row["better"]],
+                METRICS[row.metric].label,
+                number(row.first),
+                number(row.second),
+                number(row.difference),
+                ends(row.interval),
+                {"first": "1", "second": "2", None: ""}[row.better],
             )
-            for row in comparison["rows"]
+            for row in comparison.rows
         ]
-        print_table(
-            f"1: {comparison['first']}, 2: {comparison['second']}",
-            ("metric", "1", "2", "1 − 2", interval_title(config), "better"),
-            rows,
-        )
-    others = results["causal_models"]
+        columns = ("metric", "1", "2", "1 − 2", level, "better")
+        print_table(f"1: {comparison.first}, 2: {comparison.second}", columns, rows)
+    others = results.causal_models
     if others is not None:
-        rows = [
-            (row["model"], number(row["rate"]), ends(row["interval"])) for row in others["rows"]
-        ]
-        print_table("δCF by causal model", ("model", "δCF", interval_title(config)), rows)
-        print(others["verdict"])  # noqa: T201
+        found = [(row.model, number(row.rate), ends(row.interval)) for row in others.rows]
+        print_table("δCF by causal model", ("model", "δCF", level), found)
+        print(others.verdict)  # noqa: T201
 
 
 def _slug(text: str) -> str:

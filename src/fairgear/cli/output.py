@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from fairgear.files import json_ready
+
+if TYPE_CHECKING:
+    from fairgear.auditing import Audit
+    from fairgear.metrics import Interval
 
 # What is set right: a number with a unit, an interval, or nothing to show.
 _NUMBER = re.compile(r"([-−+]?\d\S*( to \S+| \S{1,3})?|undefined|none|)$")
@@ -38,29 +43,27 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     Console(emoji=False).print(table)
 
 
-def print_metrics(title: str, results: Mapping[str, Any]) -> None:
+def print_metrics(title: str, audit: Audit) -> None:
     """Every metric with its interval."""
     from fairgear.metrics import METRICS
 
     rows = [
-        (m.label, number(results["metrics"][key]), ends(results["intervals"][key]), m.direction)
+        (m.label, number(audit.metrics[key]), ends(audit.intervals[key]), m.direction)
         for key, m in METRICS.items()
     ]
-    columns = ("metric", "value", interval_title(results["config"]), "better")
-    print_table(title, columns, rows)
+    print_table(title, ("metric", "value", interval_title(audit), "better"), rows)
 
 
-def interval_title(config: Mapping[str, Any]) -> str:
+def interval_title(audit: Audit) -> str:
     """Head of a column of intervals."""
-    return f"{100 * config.get('level', 0.95):g} % interval"
+    return f"{100 * audit.setup.level:g} % interval"
 
 
-def number(value: float | None) -> str:
+def number(value: float) -> str:
     """Four places."""
-    return "undefined" if value is None else f"{value:.4f}"
+    return f"{value:.4f}" if math.isfinite(value) else "undefined"
 
 
-def ends(interval: Sequence[float | None]) -> str:
-    """Both ends of an interval, nothing where it is undefined."""
-    low, high = interval
-    return "" if low is None or high is None else f"{low:.4f} to {high:.4f}"
+def ends(interval: Interval) -> str:
+    """Both ends of an interval; empty where it is undefined."""
+    return f"{interval.low:.4f} to {interval.high:.4f}" if interval.defined else ""

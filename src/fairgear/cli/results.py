@@ -35,21 +35,15 @@ def report(run: Path, /, *, out: Path | None = None, json: Json = False) -> None
     run
         The folder of a run or of an audit.
     out
-        The page to write. [default: RUN/report.html, of an audit AUDIT/audit.html]
+        The page to write. [default: report.html in that folder]
     json
         Print one JSON object instead of a sentence.
     """
-    from fairgear.auditing import AuditFolder
-    from fairgear.experiments.run_folder import RunFolder, read_results
-    from fairgear.report import write_audit, write_page
+    from fairgear.auditing import Audit
+    from fairgear.report import write_page
 
-    audit, folder = AuditFolder(run), RunFolder(run)
-    if audit.json.exists():
-        page = audit.page if out is None else out
-        write_audit(audit.facts(), page)
-    else:
-        page = folder.report if out is None else out
-        write_page(read_results(folder.metrics), page)
+    page = run / "report.html" if out is None else out
+    write_page(Audit.load(run), page)
     if json:
         print_json({"report": str(page)})
     else:
@@ -108,9 +102,9 @@ def embed(
     named = {"dataset": dataset, "data": given(data), "graph_seed": graph_seed}
     source = GraphSource.from_dict(named).checked(labelled=False)
     with job(several, device):
-        from fairgear.experiments.representations import write_matrix, write_table
         from fairgear.methods import load_model
         from fairgear.ranks import ranks
+        from fairgear.runs.predictions import write_matrix, write_table
 
         graph = source.load(split=False, model=model)
         fitted = load_model(model, device=device)

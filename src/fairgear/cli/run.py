@@ -79,13 +79,13 @@ def run(
     json
         Print the results as one JSON object and nothing else on stdout.
     """
-    from fairgear.experiments.assigned import assigned
-    from fairgear.experiments.run_config import (
+    from fairgear.runs.config import (
         RunConfig,
         merged,
         read_yaml,
         with_micro_batches,
     )
+    from fairgear.runs.overrides import assigned
 
     typed = {
         "dataset": dataset,
@@ -119,30 +119,18 @@ def run(
 
 
 def _run(settings: Any, out: Path, *, json: bool) -> None:
-    """What every process of a job does; where there is but one, all of it."""
-    from fairgear.experiments.run import execute
-    from fairgear.experiments.run_folder import RunFolder
+    """What every process of a job does."""
     from fairgear.progress import log
     from fairgear.ranks import ranks
-    from fairgear.report import write_page
+    from fairgear.runs import RunFolder, run
 
     folder = RunFolder(out)
-
-    def found() -> dict[str, Any] | None:
-        if folder.begun():
-            # Refuse another run's folder before any work is done.
-            folder.claim(settings)
-        return folder.finished()
-
-    results = ranks().of_first(found)
-    if results is None:
-        results = execute(settings, folder)
-        write_page(results, folder.report)
-    else:
+    done = ranks().of_first(folder.report.exists)
+    results = run(settings, folder)
+    if done:
         log(f"{folder.path} holds this run, finished; nothing to do")
     if json:
-        print_json(results)
+        print_json(results.to_dict())
         return
-    title = "{method} on {dataset}, {split}, seed {seed}".format_map(results["config"])
-    print_metrics(title, results)
+    print_metrics("{method} on {dataset}, {split}, seed {seed}".format_map(results.config), results)
     print(f"Report: {folder.report}")  # noqa: T201

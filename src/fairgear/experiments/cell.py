@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fairgear.experiments.compare_entry import Entry
-from fairgear.experiments.run_config import RunConfig
-from fairgear.experiments.run_folder import RunFolder
+from fairgear.runs.config import RunConfig
+from fairgear.runs.folder import RunFolder
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,11 @@ from fairgear.experiments.cell import Cell
 from fairgear.experiments.compare_entry import Entry
 from fairgear.experiments.compare_table import summary, to_latex, to_markdown
 from fairgear.experiments.compare_verdicts import verdicts
-from fairgear.experiments.last_worlds import LastWorlds
 from fairgear.experiments.published import SPLIT, beside_published, published_markdown
-from fairgear.experiments.run import execute
 from fairgear.files import replacing, write_text
 from fairgear.methods import METHODS
 from fairgear.progress import bar, log, quiet
-from fairgear.report import write_page
+from fairgear.runs import WorldsCache, run
 
 ALL = "all"
 
@@ -76,7 +74,7 @@ def execute_comparison(plan: Plan, folder: Path) -> pd.DataFrame:
     Every run has its folder under `runs/`, so that a rerun skips what is done and goes on with
     what was begun. Tables are of all runs of the plan that are done, whenever that was.
     """
-    cells, worlds = plan.runs(), LastWorlds()
+    cells, worlds = plan.runs(), WorldsCache()
     done = {number: cell.row(found) for number, cell, found in _done(cells, folder)}
     with bar("comparing methods", total=len(cells), done=len(done)) as progress:
         for number, cell in enumerate(cells):
@@ -91,12 +89,12 @@ def execute_comparison(plan: Plan, folder: Path) -> pd.DataFrame:
 def _done(cells: Sequence[Cell], folder: Path) -> Iterator[tuple[int, Cell, dict[str, Any]]]:
     """The runs that are there already; another comparison's are refused before any work."""
     for number, cell in enumerate(cells):
-        run = cell.folder(folder)
-        if run.begun():
-            run.claim(cell.config)
-        found = run.finished()
+        place = cell.folder(folder)
+        if place.begun():
+            place.claim(cell.config)
+        found = place.finished()
         if found is not None:
-            yield number, cell, found
+            yield number, cell, found.to_dict()
 
 
 def _rows(done: Mapping[int, dict[str, Any]]) -> pd.DataFrame:
@@ -104,17 +102,16 @@ def _rows(done: Mapping[int, dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame([done[number] for number in sorted(done)])
 
 
-def finish(cell: Cell, folder: Path, worlds: LastWorlds) -> dict[str, Any]:
+def finish(cell: Cell, folder: Path, worlds: WorldsCache) -> dict[str, Any]:
     """The results of one run, made now unless they are there."""
-    run = cell.folder(folder)
-    results = run.finished()
+    place = cell.folder(folder)
+    results = place.finished()
     if results is None:
         with quiet():
-            results = execute(cell.config, run, worlds)
-        write_page(results, run.report)
-        seconds = sum(stage["seconds"] for stage in results["provenance"]["stages"])
-        log(f"{run.path.name}: {seconds:.0f} s")
-    return results
+            results = run(cell.config, place, worlds)
+        assert results.provenance is not None
+        log(f"{place.path.name}: {results.provenance.seconds:.0f} s")
+    return results.to_dict()
 
 
 def _write(rows: pd.DataFrame, plan: Plan, folder: Path) -> None:

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from fairgear.experiments.assigned import assigned, nested
-from fairgear.experiments.run_config import GEAR, RunConfig
 from fairgear.methods import METHODS
+from fairgear.runs.config import GEAR, RunConfig
+from fairgear.runs.overrides import assigned, nested
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,15 @@ class Entry:
 
     def run(self, dataset: str, seed: int, split: str) -> RunConfig:
         """The settings of one run of it."""
-        common = {"dataset": dataset, "method": self.method, "seed": seed, "split": split}
+        common = {
+            "dataset": dataset,
+            "method": self.method,
+            "seed": seed,
+            "split": split,
+            # Tables do not show them.
+            "affected_people": 0,
+            "other_causal_models": False,
+        }
         if self.method != GEAR:
             return RunConfig.from_dict({**common, "settings": self.settings})
         gear = dict(self.settings)

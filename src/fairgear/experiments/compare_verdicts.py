@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from fairgear.experiments.compare_entry import Entry
-from fairgear.experiments.run_config import GEAR
 from fairgear.methods import METHODS
 from fairgear.metrics import METRICS
+from fairgear.runs.config import GEAR
 
 # What a floor may be better at, and a reader should know of.
 _TOLD = ("auroc", "accuracy", "delta_cf", "delta_cf_released")

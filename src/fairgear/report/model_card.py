@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+from fairgear.auditing import Audit
 from fairgear.metrics import METRICS
-from fairgear.report.audit_headline import audit_headline
-from fairgear.report.cards import card
-from fairgear.report.causal_models import CausalModelRow, causal_model_section
-from fairgear.report.flips import flip_section
-from fairgear.report.groups import group_section
-from fairgear.report.markdown import bullets, inline, line, table
-from fairgear.report.numbers import stated_level
-from fairgear.report.parts import Part, mapping, notes, whole
+from fairgear.report.numbers import between, level_of, measure
+from fairgear.report.sections.causal_models import causal_model_name
+from fairgear.report.sections.flips import flip_section
+from fairgear.report.sections.groups import group_section
+from fairgear.report.sections.headline import headline
 
 _READING = (
     "δCF is the share of people whose answer changes when everybody's sensitive attribute is set "
@@ -19,105 +20,118 @@ _READING = (
     "0.5. Read it only beside accuracy and AUROC: a model that gives everybody the same answer has "
     "δCF 0 and is useless."
 )
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
+# Characters that make a heading, a list, a rule or a table's rule of a line that begins with them.
+_OPENING = re.compile(r"^(?:(?=[#+=:-])|(\d+)(?=[.)]))")
 
 
-def model_card(audit: Part) -> str:
-    """The section of a model card on an audit, without HTML; missing parts are left out."""
-    whole(audit, "audit")
+def model_card(audit: Audit) -> str:
+    """The section of a model card on an audit, without HTML."""
+    first = headline(audit)
+    level = f"{level_of(audit.setup.level)} % interval"
+    # A note may repeat a caution.
+    cautions = list(dict.fromkeys((*first.cautions, *audit.notes)))
+    people = f"{audit.setup.people:,} people of {audit.setup.dataset}"
+    named = f"{audit.model.name} ({audit.model.kind}) was audited on {people}."
+    findings = [] if audit.probes is None else audit.probes.findings()
     parts = [
         "## Fairness audit (fairgear)",
-        _what(audit),
-        _metrics(audit),
-        _flips(audit),
+        _line(" ".join((named, *first.answers, *findings))),
+        _bullets([f"{name}: {value}" for name, value in first.facts]),
+        _READING,
+        "### Measures",
+        _metrics(audit, level),
+        *_flips(audit, level),
+        "### By group",
         _groups(audit),
-        _causal_models(audit),
-        _cautions(audit),
-        _provenance(audit),
+        *_causal_models(audit, level),
+        *(["### Cautions and notes", _bullets(cautions)] if cautions else []),
+        *_provenance(audit),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
-def _what(audit: Part) -> str:
-    headline = audit_headline(audit)
-    kind = f" ({headline.kind})" if headline.kind else ""
-    on = f"{headline.people} people of " if headline.people else ""
-    named = f"{headline.model}{kind} was audited on {on}{headline.dataset}."
-    sentences = " ".join((named, *headline.answers, *headline.sight))
-    facts = [f"{name}: {value}" for name, value in headline.facts]
-    return "\n\n".join(part for part in (line(sentences), bullets(facts), _READING) if part)
+def _metrics(audit: Audit, level: str) -> str:
+    rows = [
+        (metric.label, metric.direction, measure(audit.metrics[k]), between(audit.intervals[k]))
+        for k, metric in METRICS.items()
+    ]
+    return _table(("measure", "better", "value", level), rows, words=2)
 
 
-def _metrics(audit: Part) -> str:
-    unknown = [name for name in mapping(audit, "metrics") if name not in METRICS]
-    cards = [card(audit, name) for name in (*METRICS, *unknown)]
-    header = ("measure", "better", "value", f"{stated_level(audit)} % interval")
-    rows = [(c.label, c.kind if c.direction else "", c.value, c.interval) for c in cards]
-    return f"### Measures\n\n{table(header, rows, words=2)}"
-
-
-def _flips(audit: Part) -> str:
+def _flips(audit: Audit, level: str) -> list[str]:
     section = flip_section(audit)
     if section is None:
-        return ""
-    header = ("world", "question", "flips", f"{stated_level(audit)} % interval", "0 to 1", "1 to 0")
-    rows = [
-        (row.protocol, row.intervention, row.rate, row.interval, row.gains, row.losses)
-        for row in section.table
-    ]
-    meanings = [f"{name}: {meaning}" for name, meaning in section.protocols if meaning]
-    body = "\n\n".join(part for part in (table(header, rows, words=2), bullets(meanings)) if part)
-    return f"### Whose answer changes, by intervention\n\n{body}"
-
-
-def _groups(audit: Part) -> str:
-    section = group_section(audit, in_full=True)
-    if section is None:
-        return ""
-    gap = (section.gap_of,) if section.gap_of else ()
+        return []
     rows = [
         (
-            row.name,
-            *(f"{value} ({ends})" if ends else value for value, ends in row.cells),
-            *(gap and (row.gap,)),
+            row.protocol,
+            row.intervention,
+            measure(row.rate),
+            between(row.interval),
+            measure(row.gains),
+            measure(row.losses),
         )
-        for row in (*section.counts, *section.rows)
+        for row in section.rows
     ]
-    return f"### By group\n\n{table(('people', *section.groups, *gap), rows)}"
+    header = ("world", "question", "flips", level, "0 to 1", "1 to 0")
+    meanings = [f"{name}: {meaning}" for name, meaning in section.protocols]
+    title = "### Whose answer changes, by intervention"
+    return [title, _table(header, rows, words=2), _bullets(meanings)]
 
 
-def _causal_models(audit: Part) -> str:
-    section = causal_model_section(audit)
-    if section is None:
-        return ""
-    header = ("causal model", "what it assumes", "flips", f"{stated_level(audit)} % interval")
-    rows = [(row.label, row.meaning, *_found(row)) for row in section.rows]
-    body = "\n\n".join(
-        part for part in (line(section.verdict), table(header, rows, words=2)) if part
-    )
-    return f"### How the answer moves with the causal model\n\n{body}"
+def _groups(audit: Audit) -> str:
+    section = group_section(audit)
+    rows = [
+        (row.name, *(f"{value} ({ends})" if ends else value for value, ends in row.cells), row.gap)
+        for row in section.rows
+    ]
+    return _table(("people", *section.groups, section.gap_of), rows)
 
 
-def _found(row: CausalModelRow) -> tuple[str, str]:
-    return ("could not be asked", row.error) if row.error else (row.rate, row.interval)
+def _causal_models(audit: Audit, level: str) -> list[str]:
+    found = audit.causal_models
+    if found is None:
+        return []
+    rows = [
+        (causal_model_name(row), row.meaning, "not available", row.error)
+        if row.error
+        else (causal_model_name(row), row.meaning, measure(row.rate), between(row.interval))
+        for row in found.rows
+    ]
+    header = ("causal model", "what it assumes", "flips", level)
+    title = "### How the answer depends on the causal model"
+    return [title, _line(found.verdict), _table(header, rows, words=2)]
 
 
-def _cautions(audit: Part) -> str:
-    # A note may say what a caution says: once is enough.
-    sentences = list(dict.fromkeys((*audit_headline(audit).cautions, *notes(audit))))
-    return f"### Cautions and notes\n\n{bullets(sentences)}" if sentences else ""
-
-
-def _provenance(audit: Part) -> str:
+def _provenance(audit: Audit) -> list[str]:
     """One line: the version, the data and when."""
-    found = mapping(audit, "provenance")
-    known = [
-        f"{name} {found[key]}"
-        for name, key in (
-            ("fairgear", "version"),
-            ("seed", "seed"),
-            ("data SHA-256", "data_sha256"),
-            ("finished", "finished"),
-        )
-        if found.get(key) is not None
-    ]
-    return f"Measured by {inline(', '.join(known))}." if known else ""
+    found = audit.provenance
+    if found is None:
+        return []
+    known = (
+        f"fairgear {found.version}, seed {found.seed}, data SHA-256 {found.data_sha256}, "
+        f"finished {found.finished}"
+    )
+    return [f"Measured by {_inline(known)}."]
+
+
+def _inline(text: str) -> str:
+    """`text` on one line, with everything escaped that Markdown or HTML would act upon."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _line(text: str) -> str:
+    """The same at the beginning of a line or of a list item."""
+    return _OPENING.sub(r"\1\\", _inline(text))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
+    """A table; the first `words` columns are words, the others numbers, set right."""
+    rule = [":---" if place < words else "---:" for place in range(len(header))]
+    lines = [[_inline(cell) for cell in header], rule, *([_inline(c) for c in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _bullets(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {_line(sentence)}" for sentence in sentences)

@@ -1,8 +1,12 @@
-"""Numbers as people read them."""
+"""Numbers, groups and classes as people read them."""
 
 from __future__ import annotations
 
-from fairgear.report.parts import Part, finite, mapping, number
+import math
+from collections.abc import Sequence
+
+from fairgear.auditing.result import Names
+from fairgear.metrics import Interval
 
 UNDEFINED = "undefined"
 
@@ -10,41 +14,35 @@ UNDEFINED = "undefined"
 def measure(value: float | None) -> str:
     """A metric's value, three decimals; more where three would hide that it is not zero.
 
-    Below a millionth nobody could tell it from zero, and bounds near zero often are.
+    Below a millionth it counts as zero: bounds near zero often are.
     """
-    if value is None:
+    if value is None or not math.isfinite(value):
         return UNDEFINED
     return _minus(f"{value:.1g}" if 1e-6 <= abs(value) < 0.0005 else f"{value:.3f}")
 
 
 def percent(value: float | None) -> str:
     """A share in hundredths."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return UNDEFINED
     hundredths = 100 * value
     digits = 1 if value == 0 or abs(hundredths) >= 0.05 else 2
     return _minus(f"{hundredths:.{digits}f} %")
 
 
-def between(ends: tuple[float, float] | None) -> str:
+def between(ends: Interval) -> str:
     """An interval of a metric."""
-    return "interval undefined" if ends is None else f"{measure(ends[0])} to {measure(ends[1])}"
+    return f"{measure(ends.low)} to {measure(ends.high)}" if ends.defined else "interval undefined"
 
 
-def percents_between(ends: tuple[float, float] | None) -> str:
+def percents_between(ends: Interval) -> str:
     """An interval of a share."""
-    return "interval undefined" if ends is None else f"{percent(ends[0])} to {percent(ends[1])}"
+    return f"{percent(ends.low)} to {percent(ends.high)}" if ends.defined else "interval undefined"
 
 
 def signed(value: float | None) -> str:
-    """A difference, which says which way it goes."""
+    """A difference, with its sign."""
     return f"+{measure(value)}" if value is not None and value > 0 else measure(value)
-
-
-def stated_level(part: Part) -> str:
-    """How often the intervals of a run or an audit cover, in hundredths: "95"."""
-    level = number(mapping(part, "config"), "level")
-    return f"{100 * (0.95 if level is None else level):g}"
 
 
 def plain(value: object) -> str:
@@ -56,23 +54,19 @@ def plain(value: object) -> str:
     if isinstance(value, int):
         return _minus(f"{value:,}")
     if isinstance(value, float):
-        exact = finite(value)
-        return UNDEFINED if exact is None else _minus(f"{exact:.4g}")
+        return _minus(f"{value:.4g}") if math.isfinite(value) else UNDEFINED
     if isinstance(value, list | tuple):
         return ", ".join(plain(item) for item in value) or "none"
     return str(value)
 
 
-def count(value: object) -> str:
-    """A number of people or links; undefined where it is not known."""
-    exact = finite(value)
-    return UNDEFINED if exact is None else f"{exact:,.0f}"
+def count(value: float | None) -> str:
+    """A number of people or links."""
+    return UNDEFINED if value is None or not math.isfinite(value) else f"{value:,.0f}"
 
 
-def seconds(value: float | None) -> str:
+def seconds(value: float) -> str:
     """A duration."""
-    if value is None:
-        return UNDEFINED
     if value < 60:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
@@ -80,11 +74,40 @@ def seconds(value: float | None) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def megabytes(value: float | None) -> str:
+def megabytes(value: float) -> str:
     """An amount of memory."""
-    if value is None:
+    if not math.isfinite(value):
         return UNDEFINED
     return f"{value / 1024:.1f} GB" if value >= 1024 else f"{value:.0f} MB"
+
+
+def level_of(level: float) -> str:
+    """How often intervals cover, in hundredths: "95"."""
+    return f"{100 * level:g}"
+
+
+def group_name(group: int, names: Names) -> str:
+    """A group by its number and, where the data have one, its name."""
+    known = _name(group, names.groups)
+    return f"group {group}" if known is None else f"group {group}, {known}"
+
+
+def class_name(value: int, names: Names) -> str:
+    """A class or an answer by its number and name; unknown where it is −1."""
+    if value == -1:
+        return "unknown"
+    known = _name(value, names.classes)
+    return str(value) if known is None else f"{value}, {known}"
+
+
+def answer_one(text: str, names: Names) -> str:
+    """`text` with the name of answer 1 beside it."""
+    known = names.classes
+    return text.replace("answer 1", f"answer 1 ({known[1]})") if len(known) == 2 else text
+
+
+def _name(value: int, known: Sequence[str]) -> str | None:
+    return known[value] if 0 <= value < len(known) else None
 
 
 def _minus(text: str) -> str:

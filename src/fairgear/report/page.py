@@ -1,49 +1,149 @@
-"""The page of a run: one HTML file with everything in it."""
+"""The page of an audit: one HTML file with everything in it, also for a run that trained."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from fairgear.auditing import Audit
+from fairgear.auditing.records import to_json
 from fairgear.files import write_text
-from fairgear.report.cards import other_cards
-from fairgear.report.diagnostics import diagnostics_section
-from fairgear.report.flips import flip_section
-from fairgear.report.generator import generator_section
-from fairgear.report.groups import group_section
-from fairgear.report.headline import headline
-from fairgear.report.numbers import stated_level
-from fairgear.report.parts import notes, whole
-from fairgear.report.provenance import provenance_section
-from fairgear.report.rendering import render
-from fairgear.report.settings import setting_groups
-from fairgear.report.training import training_section
+from fairgear.metrics import METRICS
+from fairgear.report import numbers
+from fairgear.report.sections.causal_models import causal_model_chart, causal_model_name
+from fairgear.report.sections.comparison import comparison_chart, comparison_verdict
+from fairgear.report.sections.diagnostics import diagnostics_section
+from fairgear.report.sections.flips import draws_error, flip_section
+from fairgear.report.sections.generator import generator_section
+from fairgear.report.sections.groups import group_section
+from fairgear.report.sections.headline import headline
+from fairgear.report.sections.training import training_section
+
+# Functions that templates write numbers with.
+_FILTERS = (
+    numbers.between,
+    numbers.class_name,
+    numbers.count,
+    numbers.group_name,
+    numbers.measure,
+    numbers.megabytes,
+    numbers.percent,
+    numbers.seconds,
+    numbers.signed,
+    causal_model_chart,
+    causal_model_name,
+    comparison_chart,
+    comparison_verdict,
+    draws_error,
+)
+_FACTS = {
+    "version": "fairgear",
+    "data_sha256": "data, SHA-256",
+    "python": "Python",
+    "torch": "PyTorch",
+}
 
 
-def render_page(run: Mapping[str, Any]) -> str:
-    """The HTML of a run, from what its `metrics.json` holds; the same run gives the same page.
+def write_page(audit: Audit, path: Path) -> None:
+    """Write the page in one step; an earlier page stays until the new one is complete."""
+    write_text(Path(path), render_page(audit))
 
-    Whatever is missing is left out or said to be missing.
+
+def render_page(audit: Audit) -> str:
+    """The HTML of an audit; the same audit gives the same page.
+
+    The page requests nothing over the network, and its own content policy forbids it.
     """
-    whole(run, "run")
-    return render(
-        "page.html.j2",
-        subject="run",
-        level=stated_level(run),
-        headline=headline(run),
-        other_cards=other_cards(run),
-        notes=notes(run),
-        flips=flip_section(run),
-        groups=group_section(run),
-        generator=generator_section(run),
-        diagnostics=diagnostics_section(run),
-        stages=training_section(run),
-        settings=setting_groups(run, "run"),
-        provenance=provenance_section(run),
+    script, style = _source("page.js"), _source("page.css")
+    training = audit.training
+    generator = None if training is None else training.generator
+    template = _environment().get_template("page.html.j2")
+    return template.render(
+        audit=audit,
+        metrics=METRICS,
+        level=numbers.level_of(audit.setup.level),
+        headline=headline(audit),
+        flips=flip_section(audit),
+        diagnostics=audit.diagnostics and diagnostics_section(audit.diagnostics),
+        groups=group_section(audit),
+        generator=None if generator is None else generator_section(generator),
+        stages=None if training is None else training_section(training),
+        notes=_notes(audit),
+        settings=_settings(audit),
+        facts=_facts(audit),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        style=Markup(style),
     )
 
 
-def write_page(run: Mapping[str, Any], path: Path) -> None:
-    """Write the page of a run in one step; what was there stays until the new one is whole."""
-    write_text(Path(path), render_page(run))
+@dataclass(frozen=True)
+class SettingGroup:
+    """The settings of one level, under the names that lead to it."""
+
+    title: str
+    rows: tuple[tuple[str, str], ...]
+
+
+def _settings(audit: Audit) -> list[SettingGroup]:
+    """How the audit was made, then the settings of the command, one list for each level."""
+    command = [] if not audit.config else _groups("command", "", audit.config)
+    return [*_groups("audit", "", to_json(audit.setup)), *command]
+
+
+def _groups(title: str, path: str, values: Mapping[str, Any]) -> list[SettingGroup]:
+    own = tuple((str(k), _written(v)) for k, v in values.items() if not isinstance(v, Mapping))
+    found = [SettingGroup(title, own)] if own else []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            found += _groups(f"{path}{name}", f"{path}{name}.", value)
+    return found
+
+
+def _written(value: object) -> str:
+    """As a settings file would have it, so that it can be copied into one."""
+    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _notes(audit: Audit) -> list[str]:
+    """The notes that the page does not show elsewhere."""
+    shown = [] if audit.probes is None else audit.probes.cautions()
+    shown += [] if audit.causal_models is None else [audit.causal_models.verdict]
+    return [note for note in audit.notes if note not in shown]
+
+
+def _facts(audit: Audit) -> list[tuple[str, str]]:
+    """The provenance without its stages."""
+    return [
+        (_FACTS.get(key, key.replace("_", " ")), str(value))
+        for key, value in (to_json(audit.provenance) or {}).items()
+        if key != "stages" and value != ""
+    ]
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("fairgear.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {function.__name__: function for function in _FILTERS}
+    return environment
+
+
+def _source(name: str) -> str:
+    environment = _environment()
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]

@@ -17,8 +17,7 @@ import pytest
 import torch
 
 from fairgear.auditing.adapters import CommandAdapter
-from fairgear.auditing.world import World
-from fairgear.auditing.worlds import Worlds
+from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import FairgearError, ParameterError
 
 SOME = torch.tensor([5, 2, 40])
@@ -60,7 +59,7 @@ def test_scores_from_a_file(program: Program, other: World, tmp_path: Path) -> N
     command = program(SCORES_SENS + "    " + write)
     adapter = CommandAdapter(command + " {graph} {scores}")
     assert adapter.name == command + " {graph} {scores}"
-    assert (adapter.kind, adapter.usual_self, adapter.original) == ("command", 50, None)
+    assert (adapter.kind, adapter.default_self_people, adapter.original) == ("command", 50, None)
     assert adapter.scores(other, SOME).tolist() == expected(other)
     assert left(tmp_path) == []
 

@@ -20,8 +20,7 @@ from fairgear.auditing.adapters import (
     TableAdapter,
     adapt,
 )
-from fairgear.auditing.world import World
-from fairgear.auditing.worlds import Worlds
+from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import NotFittedError, ParameterError
 from tests.auditing.models import CopiesSens, Features
 
@@ -108,15 +107,15 @@ def test_ones_own_adapter_is_taken(worlds: Worlds) -> None:
     adapter = adapt(Mine(), threshold=-1)
     assert isinstance(adapter, Mine)
     assert adapter.threshold == -1
-    assert adapter.can_answer(worlds.factual)
+    assert adapter.can_score(worlds.factual)
 
 
 def test_methods_are_measured_on_everyone_and_others_on_500() -> None:
     method = Gear()
     method.threshold_ = 0.3
     adapter = adapt(method)
-    assert (adapter.name, adapter.usual_self, adapter.threshold) == ("gear", None, 0.3)
-    assert adapt(CopiesSens()).usual_self == 500
+    assert (adapter.name, adapter.default_self_people, adapter.threshold) == ("gear", None, 0.3)
+    assert adapt(CopiesSens()).default_self_people == 500
 
 
 def test_a_model_that_was_never_fitted() -> None:

@@ -11,11 +11,10 @@ import pytest
 import torch
 
 from fairgear import SensitiveGraph
-from fairgear.auditing import audit_in, people
+from fairgear.auditing import audit, people
 from fairgear.auditing.adapters import FolderAdapter, adapt
 from fairgear.auditing.exchange import export_worlds
-from fairgear.auditing.world import World
-from fairgear.auditing.worlds import Worlds
+from fairgear.auditing.worlds import World, Worlds
 from fairgear.causal import CausalModel, FittedCausalModel
 from fairgear.errors import FairgearError, FileError
 
@@ -66,12 +65,12 @@ def test_scores_are_those_of_the_model_itself(worlds: Worlds, tmp_path: Path, fo
     asked = [worlds.factual, worlds.edgeless, worlds.placebo, worlds.released[0.5][0]]
     asked += [worlds.strict[1.0][0], worlds.random[0], *worlds.alone(alone)]
     for world in asked:
-        assert adapter.can_answer(world)
+        assert adapter.can_score(world)
         np.testing.assert_array_equal(
             adapter.scores(unmade(world), SOME), direct.scores(world, SOME)
         )
     assert adapter.kind == "folder of scores"
-    assert (adapter.name, adapter.usual_self) == (tmp_path.name, 3)
+    assert (adapter.name, adapter.default_self_people) == (tmp_path.name, 3)
     assert not adapter.can_repeat
     assert adapter.manifest.audited == NODES.tolist()
 
@@ -81,8 +80,8 @@ def test_worlds_that_nobody_exported(worlds: Worlds, tmp_path: Path) -> None:
     adapter = FolderAdapter(tmp_path)
     strange = unmade(replace(worlds.factual, protocol="shift"))
     alike = unmade(replace(worlds.factual, protocol="Factual ", draw=0))
-    assert not adapter.can_answer(strange)
-    assert not adapter.can_answer(alike)
+    assert not adapter.can_score(strange)
+    assert not adapter.can_score(alike)
     with pytest.raises(FileError) as caught:
         adapter.scores(strange, SOME)
     assert str(caught.value) == (
@@ -149,7 +148,7 @@ def test_other_worlds(worlds: Worlds, tmp_path: Path) -> None:
 def test_an_audit_of_other_worlds_is_refused(worlds: Worlds, tmp_path: Path) -> None:
     exported(worlds, tmp_path)
     with pytest.raises(FileError, match="scores of worlds with another seed"):
-        audit_in(Worlds(worlds.graph, draws=1, seed=1), FolderAdapter(tmp_path), nodes=NODES)
+        audit(FolderAdapter(tmp_path), Worlds(worlds.graph, draws=1, seed=1), nodes=NODES)
 
 
 def test_people_by_name(worlds: Worlds, tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, SGConv
 
 from fairgear.auditing.adapters import adapt
-from fairgear.auditing.world import World
-from fairgear.auditing.worlds import Worlds
+from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import ParameterError
 
 ALL = torch.arange(60)
@@ -154,7 +153,7 @@ def test_modes_come_back_after_an_error(worlds: Worlds) -> None:
     assert message.startswith(
         "the model 'Says' in the world 'factual-unchanged-draw-0': got RuntimeError: mat1 and mat2"
     )
-    assert message.endswith(f"Next: see that module(x, edge_index) works, or {CALLABLE}.")
+    assert message.endswith(f"Next: check that module(x, edge_index) works, or {CALLABLE}.")
 
 
 def test_a_module_that_works_in_place_harms_no_world(worlds: Worlds) -> None:

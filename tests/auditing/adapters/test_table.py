@@ -24,10 +24,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairgear import SensitiveGraph
 from fairgear.auditing.adapters import TableAdapter, adapt
-from fairgear.auditing.evaluation import evaluate_in
-from fairgear.auditing.world import World
-from fairgear.auditing.worlds import Worlds
+from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import NotFittedError, ParameterError
+from tests.auditing.models import measure
 
 SOME = torch.tensor([5, 2, 40])
 NO_EDGES = "It is given the features alone, never the edges."
@@ -307,7 +306,7 @@ def test_labels_that_no_score_gives_are_noted(graph: SensitiveGraph, worlds: Wor
         "Its predict gives another label than its scores at 0.5 for 5 of 60 people: this audits "
         "the scores cut at 0.5.",
     )
-    evaluation = evaluate_in(worlds, model, nodes=SOME, self_people=0)
+    evaluation = measure(model, worlds, nodes=SOME, self_people=0)
     assert adapter.notes[1] in evaluation.notes
 
 

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from fairgear import progress
+from fairgear.auditing.provenance import COMMIT, source_commit
 from fairgear.experiments import provenance
-from fairgear.experiments.provenance import COMMIT, source_commit
 from fairgear.progress import board, quiet
 
 

@@ -17,16 +17,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from fairgear.auditing.provenance import COMMIT
 from fairgear.cli import main
 from fairgear.errors import FairgearError, UnfinishedError
 from fairgear.experiments.cell import Cell
-from fairgear.experiments.last_worlds import LastWorlds
-from fairgear.experiments.provenance import COMMIT
 from fairgear.experiments.reproduce import one_run, study, workers
 from fairgear.experiments.reproduce.one_run import folder_of, make_run
 from fairgear.experiments.reproduce.records import Records
 from fairgear.experiments.reproduce.revisions import REVISIONS
 from fairgear.experiments.reproduce.workers import Outcome, Worker, outcomes
+from fairgear.runs import WorldsCache
 from fairgear.threads import THREADS
 from tests.experiments.reproduce import toy
 from tests.experiments.reproduce.toy import toy_study
@@ -132,7 +132,7 @@ def measured(folder: Path) -> pd.DataFrame:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same study without any worker, from the first run to the last."""
     folder = tmp_path_factory.mktemp("whole")
-    records, worlds = Records(folder / "rows.csv"), LastWorlds()
+    records, worlds = Records(folder / "rows.csv"), WorldsCache()
     for cell in toy_study().cells():
         records.add(cell, make_run(cell, folder, worlds, keep=False))
     return folder
@@ -268,7 +268,7 @@ def test_how_a_process_ended_in_words(code: int, words: str) -> None:
 def test_a_run_is_made_once_and_its_model_stays_only_where_it_is_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cell, worlds = toy_study().cells()[0], LastWorlds()
+    cell, worlds = toy_study().cells()[0], WorldsCache()
     run = folder_of(cell, tmp_path)
     kept = make_run(cell, tmp_path, worlds, keep=True)
     assert kept["provenance"]["device"] == "cpu"
@@ -298,27 +298,27 @@ def test_a_run_with_other_settings_or_of_another_revision_is_not_taken(
     monkeypatch.setattr(one_run, "execute", executed)
     cell = toy_study().cells()[0]
     shutil.copytree(whole / "runs", tmp_path / "runs")
-    make_run(cell, tmp_path, LastWorlds(), keep=False)
+    make_run(cell, tmp_path, WorldsCache(), keep=False)
     assert made == []
     other = replace(cell, config=replace(cell.config, self_people=1))
     with pytest.raises(FairgearError, match="self_people was 5, now 1"):
-        make_run(other, tmp_path, LastWorlds(), keep=False)
+        make_run(other, tmp_path, WorldsCache(), keep=False)
     # Where it was measured is no setting; what was begun elsewhere and not finished begins anew.
     elsewhere = replace(cell, config=replace(cell.config, device="auto"))
-    make_run(elsewhere, tmp_path, LastWorlds(), keep=False)
+    make_run(elsewhere, tmp_path, WorldsCache(), keep=False)
     assert made == []
     begun = tmp_path / "begun"
     shutil.copytree(whole / "runs", begun / "runs")
     folder_of(cell, begun).metrics.unlink()
-    make_run(elsewhere, begun, LastWorlds(), keep=False)
+    make_run(elsewhere, begun, WorldsCache(), keep=False)
     assert made == [folder_of(cell, begun).path]
     assert not made.pop().exists()
     monkeypatch.setitem(REVISIONS, "logistic", 2)
-    make_run(cell, tmp_path, LastWorlds(), keep=False)
+    make_run(cell, tmp_path, WorldsCache(), keep=False)
     assert made == [tmp_path / "runs" / "synthetic-logistic-0.r2"]
     # What is damaged is measured again.
     monkeypatch.undo()
     monkeypatch.setattr(one_run, "execute", executed)
     folder_of(cell, tmp_path).metrics.write_text("{")
-    make_run(cell, tmp_path, LastWorlds(), keep=False)
+    make_run(cell, tmp_path, WorldsCache(), keep=False)
     assert made[1:] == [tmp_path / "runs" / "synthetic-logistic-0.r1"]

@@ -1,11 +1,10 @@
-"""Any model in: each kind asked in its own way, all answering alike."""
+"""Adapters: every kind of model behind one interface."""
 
 from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.adapters.command import CommandAdapter
 from fairgear.auditing.adapters.dispatch import adapt
-from fairgear.auditing.adapters.estimator import EstimatorAdapter
 from fairgear.auditing.adapters.folder import FolderAdapter
-from fairgear.auditing.adapters.function import CallableAdapter
+from fairgear.auditing.adapters.graph_models import CallableAdapter, EstimatorAdapter
 from fairgear.auditing.adapters.module import ModuleAdapter
 from fairgear.auditing.adapters.table import TableAdapter
 

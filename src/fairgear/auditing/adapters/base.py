@@ -1,39 +1,54 @@
-"""Adapter: a model as an audit sees it, whatever it is made of."""
+"""Adapter: any model as an audit sees it, and the checks of its scores."""
 
 from __future__ import annotations
 
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar, Self
 
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.auditing.adapters import checks
-from fairgear.auditing.people import name_of
-from fairgear.auditing.world import World
-from fairgear.auditing.worlds import Worlds
+from fairgear.auditing.people import person_name
+from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import FairgearError, ParameterError
 from fairgear.metrics.inputs import Floats, Integers
+from fairgear.progress import quiet
+
+# Sums in another order, as another thread or batch may compute them, are not another answer.
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Scores and labels of some people in one world."""
+
+    scores: Floats
+    labels: Integers
 
 
 class Adapter(ABC):
     """Scores people in a world.
 
     Attributes:
-        kind: what it wraps, in words for people.
+        kind: what it wraps, in words for reports.
         name: what reports call the model.
-        threshold: a person is given label 1 where the score is above this.
-        original: the model itself; None where there is none on this side.
-        usual_self: how many people *self* is measured on unless somebody says; None is everyone.
-        usual_affected: how many people are asked about neighbour by neighbour unless somebody says.
-        notes: plain sentences on how the model was read.
+        threshold: scores above it give label 1.
+        original: the wrapped model; None where it is not a Python object.
+        default_self_people: how many people *self* is measured on by default; None is everyone.
+        default_affected_people: how many people are examined neighbour by neighbour by default.
+        notes: sentences on how the model was read.
         probabilities: whether the scores are probabilities whatever the threshold is.
-        small_steps: whether it answers for one person without looking at the whole graph.
-        can_repeat: whether asking twice runs the model twice, rather than reading the same file.
+        small_steps: whether it scores one person without processing the whole graph.
+        can_repeat: whether a second call runs the model again, rather than reading a file again.
     """
 
     kind: str
@@ -42,53 +57,57 @@ class Adapter(ABC):
     name: str
     threshold: float = 0.5
     original: object = None
-    usual_self: int | None = 500
-    usual_affected: int = 10
+    default_self_people: int | None = 500
+    default_affected_people: int = 10
     small_steps: bool = False
     notes: tuple[str, ...] = ()
-    # A threshold that somebody chose says what the numbers mean, whatever their range.
+    # With a threshold chosen by the user, scores may be any numbers.
     _any_numbers: bool = False
-    # How a model's answers are read is settled once, where it is asked first.
-    _settled: bool = False
+    # How scores are read is decided once, in the first world.
+    _decided: bool = False
 
     @abstractmethod
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """One finite score for each row in `nodes` of the world's graph, in their order."""
 
+    def predict(self, world: World, nodes: Tensor) -> Predictions:
+        """Scores and labels of `nodes`; the model may log on the factual graph only."""
+        with nullcontext() if world.protocol == "factual" else quiet():
+            scores = self.scores(world, nodes)
+        return Predictions(scores, (scores > self.threshold).astype(np.int64))
+
     def check(self, worlds: Worlds) -> None:
-        """Refuse worlds that this model can say nothing about; an audit starts with it."""
+        """Refuse worlds that this model cannot score; an audit starts with it."""
         return None
 
-    def can_answer(self, world: World) -> bool:
-        """Whether `scores` can be asked there; not in worlds that nobody has computed."""
+    def can_score(self, world: World) -> bool:
+        """Whether `scores` works there; a folder of scores lacks worlds that nobody computed."""
         return True
 
-    def given(self, *, name: str | None = None, threshold: float | None = None) -> Self:
-        """A copy with another name or threshold; this one stays as it is."""
+    def threads(self) -> AbstractContextManager[None]:
+        """One thread where each prediction is a small step, the usual number where it is not."""
+        return one_thread() if self.small_steps else nullcontext()
+
+    def with_options(self, *, name: str | None = None, threshold: float | None = None) -> Self:
+        """A copy with another name or threshold."""
         fresh = copy.copy(self)
         if name is not None:
             fresh.name = name
-        fresh._choose(threshold)
+        fresh._set_threshold(threshold)
         return fresh
 
-    def _choose(self, threshold: float | None) -> None:
-        """Take the threshold that somebody chose, if anybody did."""
+    def _set_threshold(self, threshold: float | None) -> None:
+        """Use the threshold that the user chose, if any."""
         if threshold is None:
             return
+        what = f"threshold of {self.name!r}"
         if not isinstance(threshold, Real) or not math.isfinite(threshold):
             raise ParameterError(
-                f"threshold of {self.name!r}",
-                repr(threshold),
-                "a finite number",
-                "leave it out to use 0.5",
+                what, repr(threshold), "a finite number", "leave it out to use 0.5"
             )
         if self.probabilities and not 0 < threshold < 1:
-            raise ParameterError(
-                f"threshold of {self.name!r}",
-                threshold,
-                "more than 0, less than 1: its outputs are turned into probabilities",
-                "use 0.5 where logits would be cut at 0",
-            )
+            allowed = "more than 0, less than 1: its outputs are turned into probabilities"
+            raise ParameterError(what, threshold, allowed, "use 0.5 where logits would be cut at 0")
         self.threshold = float(threshold)
         self._any_numbers = True
 
@@ -101,12 +120,12 @@ class Adapter(ABC):
         return f"the model {self.name!r} in the world {world.name!r}"
 
     def _person(self, world: World, row: int) -> int | str:
-        """Somebody, as errors name them."""
-        return name_of(world.graph, row)
+        """A person, as errors name them."""
+        return person_name(world.graph, row)
 
     @contextmanager
-    def _asking(self, world: World, next_step: str) -> Iterator[None]:
-        """Inside, whatever goes wrong in the model becomes one line that says where."""
+    def _calling(self, world: World, next_step: str) -> Iterator[None]:
+        """Inside, any failure of the model becomes an error of one line that says where."""
         try:
             yield
         except FairgearError:
@@ -121,7 +140,7 @@ class Adapter(ABC):
                 next_step,
             ) from error
 
-    def _finished(
+    def _checked(
         self,
         world: World,
         values: Floats,
@@ -130,26 +149,117 @@ class Adapter(ABC):
         probabilities: bool = False,
         next_step: str = "pass a threshold, such as 0 for logits, or keep them within 0 and 1",
     ) -> Floats:
-        """Scores that were checked for the people in these rows; what they are is noted once.
+        """The scores, checked.
 
         Args:
-            world: where the model was asked.
-            values: one score a person.
+            world: where the model was called.
+            values: one score for each person.
             rows: of the people, for messages.
-            probabilities: whether they must be some, whatever the threshold is.
-            next_step: what to do where they are none and must be.
+            probabilities: whether they must be probabilities, whatever the threshold is.
+            next_step: what to do where they are not and must be.
         """
-        if not self._settled:
-            self._settled = True
-            if checks.are_answers(values):
+        if not self._decided:
+            self._decided = True
+            if ((values == 0) | (values == 1)).all():
                 self._note("It gives answers, not scores: AUROC ranks by them.")
-        checks.check_finite(
-            self._where(world), values, lambda place: self._person(world, int(rows[place]))
-        )
+        where = self._where(world)
+        check_finite(where, values, lambda place: self._person(world, int(rows[place])))
         if probabilities or self.probabilities:
             allowed = "probabilities, 0 to 1"
         elif self._any_numbers:
             return values
         else:
             allowed = "0 to 1, unless a threshold is given"
-        return checks.as_probabilities(self._where(world), values, allowed, next_step)
+        if not within_unit(values):
+            got = f"scores from {values.min():.4g} to {values.max():.4g}"
+            raise ParameterError(where, got, allowed, next_step)
+        return np.clip(values, 0, 1)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Inside, torch works on one thread.
+
+    A step of microseconds gains nothing from a second thread; on a busy machine it waits for it
+    each time, and a loop of seconds can take minutes.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def as_columns(what: str, values: object, count: int) -> Floats:
+    """What a model returned as a matrix (count, 1) or (count, 2) of float64.
+
+    Args:
+        what: the model and the world, for messages.
+        values: an array, tensor, list, Series or table of numbers.
+        count: how many people it should have scored.
+    """
+    array = _as_array(values)
+    if array is None or array.dtype.kind not in "biuf":
+        kind = type(values).__name__ if array is None or array.ndim == 0 else array.dtype
+        raise ParameterError(
+            what,
+            f"{kind}, which holds no numbers",
+            f"{count} scores, one a node",
+            "return an array or a tensor of numbers",
+        )
+    if array.shape not in ((count,), (count, 1), (count, 2)):
+        raise ParameterError(
+            what,
+            f"scores of shape {array.shape}",
+            f"shape ({count},), ({count}, 1) or ({count}, 2), one row a node",
+            "return one score for each node, in the order of the graph",
+        )
+    return array.reshape(count, -1).astype(np.float64)
+
+
+def check_order(what: str, values: object, ids: Integers) -> None:
+    """Refuse a Series whose index says that it is not in the order of the graph."""
+    if not isinstance(values, pd.Series) or len(values) != len(ids):
+        return
+    index = values.index.to_numpy()
+    if index.dtype.kind not in "iu" or np.array_equal(index, np.arange(len(ids))):
+        return
+    if not np.array_equal(index, ids) and np.array_equal(np.sort(index), np.sort(ids)):
+        raise ParameterError(
+            what,
+            "a Series whose index holds the node ids in another order",
+            "scores in the order of the graph",
+            "return scores.loc[graph.node_id.numpy()]",
+        )
+
+
+def check_finite(what: str, values: Floats, person: Callable[[int], int | str]) -> None:
+    """Every person has a finite number; `person` names the one at a place."""
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise ParameterError(
+            what,
+            f"{len(wrong)} NaN or infinite scores, the first of node {person(int(wrong[0]))!r}",
+            "finite numbers",
+            "find out why the model gives no score there",
+        )
+
+
+def within_unit(values: Floats) -> bool:
+    """Whether all are from 0 to 1, rounding aside."""
+    return bool(((values >= -ROUNDING) & (values <= 1 + ROUNDING)).all())
+
+
+def _as_array(values: object) -> NDArray[np.generic] | None:
+    """`values` for NumPy; None where they are not rectangular."""
+    try:
+        if isinstance(values, Tensor):
+            # NumPy has no bfloat16.
+            kept = values.detach().cpu()
+            return (kept.double() if kept.is_floating_point() else kept).numpy()
+        if isinstance(values, pd.Series) and pd.api.types.is_numeric_dtype(values.dtype):
+            return values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError):
+        return None

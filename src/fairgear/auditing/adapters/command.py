@@ -7,18 +7,19 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.adapters.termination import sigterm_unwinds
 from fairgear.auditing.exchange.graph_files import check_format, graph_path, write_graph
 from fairgear.auditing.exchange.score_files import read_scores
-from fairgear.auditing.people import who
-from fairgear.auditing.world import World
+from fairgear.auditing.people import person_ids
+from fairgear.auditing.worlds import World
 from fairgear.errors import ParameterError
 from fairgear.metrics.inputs import Floats
 
@@ -52,9 +53,9 @@ class CommandAdapter(Adapter):
         time_limit: float = 300.0,
     ) -> None:
         self.name = name or command
-        # Every question starts a process.
-        self.usual_self, self.usual_affected = 50, 3
-        self._choose(threshold)
+        # Every world starts a process.
+        self.default_self_people, self.default_affected_people = 50, 3
+        self._set_threshold(threshold)
         self._format = check_format(format)
         self._words = _words(command)
         if not time_limit > 0:
@@ -63,7 +64,7 @@ class CommandAdapter(Adapter):
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """What the program wrote for `nodes`."""
-        known = who(world.graph)
+        known = person_ids(world.graph)
         rows = nodes.cpu().numpy()
         with (
             sigterm_unwinds(),
@@ -77,7 +78,7 @@ class CommandAdapter(Adapter):
                 what=f"scores of {self._where(world)}",
                 names=known["node_name"].tolist() if "node_name" in known else None,
             )
-        return self._finished(world, values, rows)
+        return self._checked(world, values, rows)
 
     def _run(self, world: World, folder: Path) -> Path:
         """The file that holds the scores after a run."""
@@ -173,3 +174,35 @@ def _last_line(path: Path) -> str:
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return last if len(last) <= _LONGEST else f"{last[:_LONGEST]}…"
+
+
+class _Terminated(SystemExit):
+    """SIGTERM, on its way through everything that has something to clear away."""
+
+
+@contextmanager
+def sigterm_unwinds() -> Iterator[None]:
+    """Inside, SIGTERM is an exception; outside, whoever handled it before handles it."""
+    before = signal.getsignal(signal.SIGTERM)
+    ours = threading.current_thread() is threading.main_thread()
+    # Only the main thread may set handlers; None is one that Python did not set, and cannot put
+    # back; and whoever ignores the signal wants to go on.
+    if not ours or before is None or before is signal.SIG_IGN:
+        yield
+        return
+
+    def unwind(number: int, frame: FrameType | None) -> None:
+        # Once is enough: a second one must not interrupt the clearing away.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise _Terminated(128 + number)
+
+    signal.signal(signal.SIGTERM, unwind)
+    try:
+        yield
+    except _Terminated:
+        signal.signal(signal.SIGTERM, before)
+        os.kill(os.getpid(), signal.SIGTERM)
+        # A handler that lets us live has still lost us the program.
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)

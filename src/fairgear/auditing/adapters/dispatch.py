@@ -9,8 +9,7 @@ from sklearn.base import BaseEstimator
 from torch import nn
 
 from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.adapters.estimator import EstimatorAdapter
-from fairgear.auditing.adapters.function import CallableAdapter
+from fairgear.auditing.adapters.graph_models import CallableAdapter, EstimatorAdapter
 from fairgear.auditing.adapters.module import ModuleAdapter
 from fairgear.auditing.adapters.table import TableAdapter
 from fairgear.errors import ParameterError
@@ -44,7 +43,7 @@ def adapt(
     adapter: Adapter
     if isinstance(found, Adapter):
         changed = name is not None or threshold is not None
-        adapter = found.given(name=name, threshold=threshold) if changed else found
+        adapter = found.with_options(name=name, threshold=threshold) if changed else found
     elif _over_graphs(found):
         adapter = EstimatorAdapter(found, name=name, threshold=threshold)
     elif isinstance(found, nn.Module):

@@ -9,8 +9,7 @@ from torch import Tensor
 from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.exchange.manifest import WorldEntry, read_manifest
 from fairgear.auditing.exchange.score_files import SCORE_ENDINGS, read_scores
-from fairgear.auditing.world import World
-from fairgear.auditing.worlds import Worlds
+from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import FileError
 from fairgear.metrics.inputs import Floats
 
@@ -32,16 +31,16 @@ class FolderAdapter(Adapter):
     ) -> None:
         self._folder = Path(folder)
         self.name = name or self._folder.resolve().name
-        self._choose(threshold)
+        self._set_threshold(threshold)
         self.manifest = read_manifest(self._folder)
         self._entries = {entry.name: entry for entry in self.manifest.worlds}
         self._ids = self.manifest.ids()
-        self.usual_self = sum(
+        self.default_self_people = sum(
             entry.protocol == "strict" and entry.intervention.startswith("self ")
             for entry in self.manifest.worlds
         )
 
-    def can_answer(self, world: World) -> bool:
+    def can_score(self, world: World) -> bool:
         """Whether the world was exported."""
         entry = self._entries.get(world.name)
         return entry is not None and entry.is_of(world)
@@ -63,7 +62,7 @@ class FolderAdapter(Adapter):
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """What was written for `nodes`; the world's graph is not needed, and not made."""
-        if not self.can_answer(world):
+        if not self.can_score(world):
             raise FileError(
                 f"scores in {self._folder}",
                 f"no world {world.name!r} in its manifest",
@@ -77,7 +76,7 @@ class FolderAdapter(Adapter):
         values = read_scores(
             path, self._ids, rows, what=f"scores {path}", names=self.manifest.node_names
         )
-        return self._finished(world, values, rows)
+        return self._checked(world, values, rows)
 
     def _person(self, world: World, row: int) -> int | str:
         return self.manifest.name_of(row)

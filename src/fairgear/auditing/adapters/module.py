@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, get_args
 
@@ -11,10 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.adapters.buffers import remember
-from fairgear.auditing.adapters.checks import as_columns, within_unit
-from fairgear.auditing.world import World
+from fairgear.auditing.adapters.base import Adapter, as_columns, within_unit
+from fairgear.auditing.worlds import World
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.metrics.inputs import Floats
@@ -51,7 +49,7 @@ class ModuleAdapter(Adapter):
     ) -> None:
         self.original = self._module = module
         self.name = name or type(module).__name__
-        self._choose(threshold)
+        self._set_threshold(threshold)
         if output not in get_args(Output):
             raise ParameterError(
                 f"output of {self.name!r}",
@@ -65,7 +63,7 @@ class ModuleAdapter(Adapter):
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """The probability of class 1."""
         graph = world.graph
-        with self._asking(world, f"see that module(x, edge_index) works, or {_CALLABLE}"):
+        with self._calling(world, f"check that module(x, edge_index) works, or {_CALLABLE}"):
             found = self._forward(graph)
         if not isinstance(found, Tensor):
             raise ParameterError(
@@ -76,7 +74,7 @@ class ModuleAdapter(Adapter):
             self._output = self._decide(table)
         rows = nodes.cpu().numpy()
         values = _logistic(table[rows]) if self._output == "logits" else table[rows, -1]
-        return self._finished(world, values, rows, next_step="pass output='logits'")
+        return self._checked(world, values, rows, next_step="pass output='logits'")
 
     def _check_signature(self) -> None:
         try:
@@ -163,3 +161,52 @@ def _evaluating(module: nn.Module) -> Iterator[bool]:
             part.training = mode
         for part, memory in zip(keepers, kept, strict=True):
             vars(part).update(cached=True, **memory)
+
+
+def remember(module: nn.Module) -> Callable[[], bool]:
+    """Copy every buffer; returns what puts all back, and says whether there was anything to."""
+    kept = []
+    for part in module.modules():
+        held: dict[str, Tensor | None] = dict(part._buffers.items())
+        copies = {name: _copied(value) for name, value in held.items() if value is not None}
+        kept.append((part, held, copies))
+
+    def put_back() -> bool:
+        changed = [_restored(part, held, copies) for part, held, copies in kept]
+        return any(changed)
+
+    return put_back
+
+
+def _copied(value: Tensor) -> tuple[Tensor, int]:
+    return value.detach().clone(), value._version
+
+
+def _restored(
+    part: nn.Module, held: dict[str, Tensor | None], copies: dict[str, tuple[Tensor, int]]
+) -> bool:
+    """Whether a part of the module had changed its own buffers, which it now has not."""
+    new = [name for name in part._buffers if name not in held]
+    for name in new:
+        delattr(part, name)
+    changed = bool(new)
+    for name, value in held.items():
+        if getattr(part, name) is not value:
+            setattr(part, name, value)
+            changed = True
+        # The tensor itself, not only its name: others may hold it.
+        if value is not None and not _is_still(value, *copies[name]):
+            with torch.no_grad():
+                value.copy_(copies[name][0])
+            changed = True
+    return changed
+
+
+def _is_still(value: Tensor, copy: Tensor, version: int) -> bool:
+    if value.layout != torch.strided:
+        # Sparse ones cannot be compared by value, but count what is done to them.
+        return value._version == version
+    if value.shape != copy.shape:
+        return False
+    # What is no number must stay none, and equals nothing.
+    return bool(((value == copy) | ((value != value) & (copy != copy))).all())

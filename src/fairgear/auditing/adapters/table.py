@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,14 +12,13 @@ import torch
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as UnfittedEstimator
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.adapters.checks import as_columns
-from fairgear.auditing.adapters.cuts import Cut, Method, possible_cuts
-from fairgear.auditing.world import World
-from fairgear.auditing.worlds import Worlds
+from fairgear.auditing.adapters.base import Adapter, as_columns
+from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.convert.spelling import listed
@@ -26,6 +26,24 @@ from fairgear.metrics.inputs import Floats
 
 _BLIND = "It is given the features without the sensitive column."
 _CALLABLE = "pass a callable such as lambda graph: model.predict_proba(features(graph))[:, 1]"
+Method = Literal["predict_proba", "decision_function"]
+_METHODS: tuple[Method, ...] = ("predict_proba", "decision_function")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Label 1 is given to scores above the threshold.
+
+    Attributes:
+        method: what gives the scores; a decision function is turned into probabilities by the
+            logistic function.
+        threshold: of probabilities.
+        note: how the model was read, where it is not as usual.
+    """
+
+    method: Method
+    threshold: float = 0.5
+    note: str = ""
 
 
 class TableAdapter(Adapter):
@@ -57,19 +75,19 @@ class TableAdapter(Adapter):
         self._check_classes()
         self._note("It is given the features alone, never the edges.")
         self._read(possible_cuts(model)[0])
-        self._choose(threshold)
+        self._set_threshold(threshold)
 
     def check(self, worlds: Worlds) -> None:
         """Find out how its `predict` decides, unless somebody chose a threshold."""
         if self._any_numbers or not hasattr(self._model, "predict"):
             return
         world, everyone = worlds.factual, torch.arange(len(worlds.graph.x))
-        with self._asking(world, "see that its predict answers for the features of the graph"):
+        with self._calling(world, "check that its predict answers for the features of the graph"):
             answers = self._model.predict(self._features(world.graph, everyone))
         expected = as_columns(self._where(world), answers, len(everyone))[:, -1] == 1
         cuts, differing = possible_cuts(self._model), []
         for cut in cuts:
-            labels = self._asked(world, everyone, cut.method) > cut.threshold
+            labels = self._call(world, everyone, cut.method) > cut.threshold
             differing.append(int((labels != expected).sum()))
             if differing[-1] == 0:
                 self._read(cut)
@@ -84,19 +102,19 @@ class TableAdapter(Adapter):
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """The probability of class 1."""
         rows = nodes.cpu()
-        values = self._asked(world, rows, self._cut.method)
-        return self._finished(world, values, rows.numpy(), next_step="return probabilities")
+        values = self._call(world, rows, self._cut.method)
+        return self._checked(world, values, rows.numpy(), next_step="return probabilities")
 
-    def _asked(self, world: World, rows: Tensor, method: Method) -> Floats:
+    def _call(self, world: World, rows: Tensor, method: Method) -> Floats:
         features = self._features(world.graph, rows)
-        with self._asking(world, "see that it answers for the features of the graph"):
+        with self._calling(world, "check that it answers for the features of the graph"):
             found = getattr(self._model, method)(features)
             if method == "decision_function":
                 found = expit(found)
         return as_columns(self._where(world), found, len(rows))[:, -1]
 
-    def _choose(self, threshold: float | None) -> None:
-        super()._choose(threshold)
+    def _set_threshold(self, threshold: float | None) -> None:
+        super()._set_threshold(threshold)
         if threshold is not None:
             usual = "predict_proba" if hasattr(self._model, "predict_proba") else self._cut.method
             self._read(Cut(usual, self.threshold))
@@ -170,3 +188,48 @@ class TableAdapter(Adapter):
             "0 and 1, or False and True",
             "fit it on labels 0 and 1",
         )
+
+
+def possible_cuts(model: Any) -> list[Cut]:
+    """The ways in which its `predict` may decide, the likeliest first."""
+    chosen = _thresholded(model)
+    if chosen is not None:
+        return _own_cuts(chosen)
+    # One that has neither is asked all the same, and the error then says so.
+    found = [Cut(method) for method in _METHODS if hasattr(model, method)] or [Cut(_METHODS[0])]
+    note = (
+        "Its predict goes by its decision_function, not by its predict_proba: so does this audit, "
+        "with the logistic function of it cut at 0.5."
+    )
+    return [*found[:1], *(Cut(cut.method, note=note) for cut in found[1:])]
+
+
+def _thresholded(model: Any) -> Any:
+    """The part of the model that was given a threshold of its own; None where there is none."""
+    while True:
+        if isinstance(model, FixedThresholdClassifier | TunedThresholdClassifierCV):
+            return model
+        if isinstance(model, Pipeline):
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            return None
+
+
+def _own_cuts(model: Any) -> list[Cut]:
+    """As it is, and turned round: a threshold may be one of class 0, and need not say so."""
+    usual = next(method for method in _METHODS if hasattr(model, method))
+    method: Method = usual if model.response_method == "auto" else model.response_method
+    by_odds = method == "decision_function"
+    known = model.threshold if hasattr(model, "threshold") else model.best_threshold_
+    threshold = (0.0 if by_odds else 0.5) if known == "auto" else float(known)
+    note = f"Its own threshold is used: {threshold:g} of its {method}"
+    note += ", by the logistic function." if by_odds else "."
+    # It gives its class where the number is the threshold or more; here label 1 is above it.
+    upward = float(expit(threshold)) if by_odds else threshold
+    downward = float(expit(-threshold)) if by_odds else 1 - threshold
+    return [
+        Cut(method, math.nextafter(upward, -math.inf), note),
+        Cut(method, downward, note),
+    ]

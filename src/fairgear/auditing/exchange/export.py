@@ -26,8 +26,7 @@ from fairgear.auditing.exchange.manifest import (
     read_manifest,
     settled_by,
 )
-from fairgear.auditing.world import World
-from fairgear.auditing.worlds import Worlds
+from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import TEMPORARY, remove_leftovers, write_text
 from fairgear.graph import SensitiveGraph
@@ -137,7 +136,7 @@ def _manifest(
             "leave one of them out",
         )
     ids = graph.node_id.cpu()
-    known = people.who(graph)
+    known = people.person_ids(graph)
     return Manifest(
         graph_format=form,
         **settled_by(worlds),

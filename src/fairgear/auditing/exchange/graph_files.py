@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
-from fairgear.auditing.people import who
+from fairgear.auditing.people import person_ids
 from fairgear.errors import ParameterError
 from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph
@@ -70,7 +70,7 @@ def write_graph(graph: SensitiveGraph, path: Path, form: GraphFormat) -> None:
 def node_columns(graph: SensitiveGraph) -> list[str]:
     """The names of the columns of `nodes`, each once."""
     taken = {*_OWN_COLUMNS, *graph.feature_names}
-    names = [*who(graph).columns, "sens"]
+    names = [*person_ids(graph).columns, "sens"]
     for name in graph.feature_names:
         if name in _OWN_COLUMNS:
             while name in taken:
@@ -81,7 +81,7 @@ def node_columns(graph: SensitiveGraph) -> list[str]:
 
 
 def _node_table(graph: SensitiveGraph) -> pa.Table:
-    known = [column.to_numpy() for _, column in who(graph).items()]
+    known = [column.to_numpy() for _, column in person_ids(graph).items()]
     columns = [*known, graph.sens.cpu().numpy(), *_features(graph).T]
     return pa.table([np.ascontiguousarray(column) for column in columns], node_columns(graph))
 
@@ -96,7 +96,7 @@ def _write_arrays(graph: SensitiveGraph, path: Path) -> None:
     # Text as text: objects would have to be pickled.
     known: dict[str, Any] = {
         str(name): column.to_numpy(dtype=str if name == "node_name" else None)
-        for name, column in who(graph).items()
+        for name, column in person_ids(graph).items()
     }
     with replacing(path) as temporary, temporary.open("wb") as file:
         # Through a file: given a name, NumPy would add its ending.

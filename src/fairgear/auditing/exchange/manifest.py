@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgear.auditing.world import World
-from fairgear.auditing.worlds import Worlds
+from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import FileError
 from fairgear.files import json_ready, write_json
 from fairgear.metrics.inputs import Integers

@@ -145,11 +145,11 @@ def _work(pipe: connection.Connection, folder: Path, keep: bool) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     import torch
 
-    from fairgear.experiments.last_worlds import LastWorlds
     from fairgear.experiments.reproduce.one_run import make_run
+    from fairgear.runs import WorldsCache
 
     torch.set_num_threads(1)
-    worlds = LastWorlds()
+    worlds = WorldsCache()
     while True:
         try:
             cell = pipe.recv()

@@ -1,0 +1,116 @@
+"""Models that take a whole graph: fairgear's methods and their like, and plain functions."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from fairgear.auditing.adapters.base import Adapter, as_columns, check_order
+from fairgear.auditing.worlds import World
+from fairgear.errors import NotFittedError
+from fairgear.graph import SensitiveGraph
+from fairgear.methods.base import Method
+from fairgear.metrics.inputs import Floats
+
+
+class GraphEstimator(Protocol):
+    """What `EstimatorAdapter` calls; it also has `threshold_`, which `fit` sets."""
+
+    def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Any:
+        """Probabilities (m, 2) of the classes 0 and 1 for the rows `nodes` of `graph`."""
+
+
+class EstimatorAdapter(Adapter):
+    """A fitted estimator with `predict_proba(graph, *, nodes=)` and `threshold_`.
+
+    Args:
+        model: every fitted `Method` is one.
+        name: the method's, or that of its class, if not given.
+        threshold: `threshold_` if not given.
+    """
+
+    def __init__(
+        self, model: GraphEstimator, *, name: str | None = None, threshold: float | None = None
+    ) -> None:
+        self.original = self._model = model
+        ours = isinstance(model, Method)
+        self.kind = "fairgear method" if ours else "graph estimator"
+        self.name = name or (model.name if isinstance(model, Method) else type(model).__name__)
+        # A method keeps the egos of the last edges, so that one more person costs little.
+        self.default_self_people = None if ours else 500
+        self.small_steps = ours
+        self._copies = not ours
+        learned = getattr(model, "threshold_", None)
+        if learned is None and (ours or threshold is None):
+            raise NotFittedError(
+                f"the model {self.name!r}",
+                "one whose threshold_ is None",
+                "a fitted model",
+                "call fit(graph) first, or set threshold_",
+            )
+        self._set_threshold(learned if threshold is None else threshold)
+
+    def scores(self, world: World, nodes: Tensor) -> Floats:
+        """The probability of class 1."""
+        graph = world.graph
+        with self._calling(world, "check that predict_proba(graph, nodes=nodes) works on its own"):
+            given = own_copy(graph) if self._copies else graph
+            found = self._model.predict_proba(given, nodes=nodes)
+        values = as_columns(self._where(world), found, len(nodes))
+        rows = nodes.cpu().numpy()
+        step = "return probabilities from predict_proba"
+        # predict_proba promises probabilities, whatever the threshold.
+        return self._checked(world, values[:, -1], rows, probabilities=True, next_step=step)
+
+
+class CallableAdapter(Adapter):
+    """Anything that is called with a graph and returns a score for every node.
+
+    Args:
+        model: returns (n,), (n, 1), or (n, 2) with the probability of class 1 in the second
+            column. It gets a copy of the graph, which it may change.
+        name: the function's own if not given.
+        threshold: 0.5, of probabilities, if not given; with one, scores may be any numbers.
+    """
+
+    kind = "Python callable"
+
+    def __init__(
+        self,
+        model: Callable[[SensitiveGraph], object],
+        *,
+        name: str | None = None,
+        threshold: float | None = None,
+    ) -> None:
+        self.original = self._model = model
+        known = getattr(model, "__name__", type(model).__name__)
+        self.name = name or ("function" if known == "<lambda>" else known)
+        self._set_threshold(threshold)
+
+    def scores(self, world: World, nodes: Tensor) -> Floats:
+        """What the function returns for `nodes`."""
+        graph = world.graph
+        with self._calling(world, "check that it works when it is called with a graph alone"):
+            found = self._model(own_copy(graph))
+        ids = graph.node_id.cpu().numpy()
+        check_order(self._where(world), found, ids)
+        table = as_columns(self._where(world), found, len(ids))
+        rows = nodes.cpu().numpy()
+        values = table[rows, -1]
+        if table.shape[1] == 1:
+            return self._checked(world, values, rows)
+        # The second of two logits means nothing without the first.
+        step = "return one column, such as softmax(outputs)[:, 1]"
+        return self._checked(world, values, rows, probabilities=True, next_step=step)
+
+
+def own_copy(graph: SensitiveGraph) -> SensitiveGraph:
+    """The same graph with its own tensors: a model may overwrite them, also through NumPy."""
+    fresh = copy.copy(graph)
+    for key in graph.keys():  # noqa: SIM118  # a PyG Data is no dictionary
+        if isinstance(graph[key], Tensor):
+            fresh[key] = graph[key].clone()
+    return fresh

@@ -1,0 +1,359 @@
+"""Effects: what each intervention does to a model's predictions, in all and person by person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
+from fairgear.auditing.worlds import World, Worlds
+from fairgear.metrics import (
+    AverageFlips,
+    Flips,
+    Interval,
+    between_worlds,
+    cluster_bootstrap,
+    draws_error,
+    flip_estimate,
+    flips,
+    over_rates,
+)
+from fairgear.metrics.inputs import Floats, Integers
+from fairgear.progress import Bar, bar
+
+# The effect from which each counterfactual metric is read, by its key.
+COUNTERFACTUAL = {
+    "delta_cf": "strict_average_over_rates",
+    "delta_cf_released": "released_average_over_rates",
+    "delta_cf_self": "strict_self",
+    "delta_cf_neighbor": "strict_neighbours",
+    "delta_cf_both": "strict_both",
+}
+Predict = Callable[[World], Predictions]
+
+
+@dataclass(frozen=True)
+class FlipRow:
+    """One line of the table of flips.
+
+    Attributes:
+        protocol: "strict" (the causal model's worlds), "released" (softened) or "placebo".
+        intervention: whose s was changed, or what was averaged.
+        rate: share of people whose label flips.
+        interval: of `rate`, over people.
+        gains: share that goes from 0 to 1; between worlds, towards the higher rate.
+        losses: share that goes from 1 to 0.
+        score_shift: mean change of the score.
+        score_shift_interval: of `score_shift`, over people.
+        score_size: mean absolute change of the score.
+        rising: share whose score rises.
+        rise: mean rise among them; NaN where nobody's score rises.
+        falling: share whose score falls.
+        fall: mean fall among them, as a positive number.
+        people: how many it was measured on.
+        draws: comparisons with a counterfactual world that were averaged.
+        error: Monte Carlo standard error of `rate`, None where nothing is random.
+    """
+
+    protocol: str
+    intervention: str
+    rate: float
+    interval: Interval
+    gains: float
+    losses: float
+    score_shift: float
+    score_shift_interval: Interval
+    score_size: float
+    rising: float
+    rise: float
+    falling: float
+    fall: float
+    people: int
+    draws: int
+    error: float | None
+
+    @property
+    def key(self) -> str:
+        """Name of its columns in the table of people."""
+        return effect_key(self.protocol, self.intervention)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one intervention does.
+
+    Attributes:
+        protocol: see `FlipRow`.
+        intervention: see `FlipRow`.
+        flips: of the labels, with the share of each person in `positions`.
+        moves: changes of the score in each world that is averaged, each (draws, people) and NaN
+            where a person takes no part in a draw.
+        positions: who was measured, as positions among the audited people.
+        scores: mean over the draws, one for each of them; None between two worlds.
+    """
+
+    protocol: str
+    intervention: str
+    flips: Flips | AverageFlips
+    moves: Sequence[Floats]
+    positions: Integers
+    scores: Floats | None
+
+    @property
+    def key(self) -> str:
+        """Name of its columns in the table of people."""
+        return effect_key(self.protocol, self.intervention)
+
+    def row(self, clusters: Integers, level: float, seed: int = 0) -> FlipRow:
+        """Its line in the table of flips; `clusters` are those of all audited people."""
+        estimate = flip_estimate(self.flips, clusters[self.positions], level=level)
+        parts = [self.flips] if isinstance(self.flips, Flips) else self.flips.by_world.values()
+        moves = ScoreMoves.of(self.moves)
+        return FlipRow(
+            protocol=self.protocol,
+            intervention=self.intervention,
+            rate=estimate.value,
+            interval=estimate.interval,
+            gains=float(np.mean([part.gains for part in parts])),
+            losses=float(np.mean([part.losses for part in parts])),
+            score_shift=float(moves.shift.mean()),
+            score_shift_interval=cluster_bootstrap(
+                lambda weights: weights @ moves.shift / weights.sum(axis=1),
+                clusters[self.positions],
+                level=level,
+                seed=seed,
+            ),
+            score_size=moves.size,
+            rising=float(moves.rising.mean()),
+            rise=moves.rise,
+            falling=float(moves.falling.mean()),
+            fall=moves.fall,
+            people=len(self.positions),
+            draws=sum(len(part.draws) for part in parts),
+            error=None if math.isnan(estimate.error) else estimate.error,
+        )
+
+
+def effect_key(protocol: str, intervention: str) -> str:
+    """Name of the columns of one intervention in the table of people."""
+    return f"{protocol}_{intervention}".replace(" ", "_")
+
+
+def measure_effects(
+    model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions, alone: Tensor
+) -> list[Effect]:
+    """The effect of every intervention on the predictions for the people in `rows`.
+
+    Args:
+        model: what is audited.
+        worlds: with a causal model.
+        rows: the audited people.
+        factual: their predictions on the factual graph.
+        alone: positions in `rows` of those for whom *self* is measured, one world each.
+    """
+    drawn = sum(len(values) for values in worlds.assignments.values())
+    total = 1 + 2 * drawn + worlds.draws + len(alone)
+    with bar("counterfactual predictions", total=total) as progress:
+
+        def predict(world: World) -> Predictions:
+            answer = model.predict(world, rows)
+            progress.advance()
+            return answer
+
+        # Worlds with the factual edges come first: models keep the egos of the last edges.
+        return [
+            _placebo(predict, worlds.placebo, factual),
+            *whole_graph_effects(predict, worlds.released, factual),
+            *whole_graph_effects(predict, worlds.strict, factual),
+            *_around(predict, worlds, rows, factual),
+            *_self(model, worlds, rows, factual, alone, progress),
+        ]
+
+
+def whole_graph_effects(
+    predict: Predict, worlds: Mapping[float, Sequence[World]], factual: Predictions
+) -> list[Effect]:
+    """One effect for each rate, their average (δCF), and that between counterfactual worlds."""
+    protocol = worlds[0.0][0].protocol
+    answers = {rate: [predict(world) for world in draws] for rate, draws in worlds.items()}
+    labels = {rate: [answer.labels for answer in draws] for rate, draws in answers.items()}
+    scores = {
+        rate: np.stack([answer.scores for answer in draws]) for rate, draws in answers.items()
+    }
+    average, between = over_rates(factual.labels, labels), between_worlds(labels)
+    moves = {rate: values - factual.scores for rate, values in scores.items()}
+    everyone = np.arange(len(factual.scores))
+    means = {rate: values.mean(axis=0) for rate, values in scores.items()}
+    mean = np.mean(list(means.values()), axis=0)
+    apart = [scores[high] - scores[low] for low, high in between.by_world]
+    by_rate = [
+        Effect(
+            protocol,
+            worlds[rate][0].intervention,
+            average.by_world[rate],
+            [moves[rate]],
+            everyone,
+            means[rate],
+        )
+        for rate in worlds
+    ]
+    return [
+        *by_rate,
+        Effect(protocol, "average over rates", average, list(moves.values()), everyone, mean),
+        Effect(protocol, "between worlds", between, apart, everyone, None),
+    ]
+
+
+def partial_effect(
+    intervention: str,
+    factual: Predictions,
+    draws: Sequence[Predictions],
+    part: NDArray[np.bool_],
+) -> Effect | None:
+    """The effect where not everyone takes part in every draw; None where nobody does.
+
+    Every person who takes part counts once, in however many draws that is, so that rate, interval
+    and table of people agree. The Monte Carlo error is that of the rates of single draws.
+
+    Args:
+        intervention: its name.
+        factual: predictions on the factual graph.
+        draws: predictions in each draw's world.
+        part: (draws, people), who takes part.
+    """
+    positions = np.flatnonzero(part.any(axis=0))
+    if len(positions) == 0:
+        return None
+    part = part[:, positions]
+    labels = np.stack([draw.labels for draw in draws])[:, positions] - factual.labels[positions]
+    scores = np.stack([draw.scores for draw in draws])[:, positions]
+    moved = scores - factual.scores[positions]
+    by_node = by_person(labels != 0, part)
+    rates = tuple(
+        float((row[here] != 0).mean()) for row, here in zip(labels, part, strict=True) if here.any()
+    )
+    return Effect(
+        protocol="strict",
+        intervention=intervention,
+        flips=Flips(
+            rate=float(by_node.mean()),
+            gains=float(by_person(labels > 0, part).mean()),
+            losses=float(by_person(labels < 0, part).mean()),
+            draws=rates,
+            error=draws_error(np.array(rates)),
+            by_node=by_node,
+        ),
+        moves=[np.where(part, moved, math.nan)],
+        positions=positions,
+        scores=by_person(scores, part),
+    )
+
+
+def _placebo(predict: Predict, world: World, factual: Predictions) -> Effect:
+    answer = predict(world)
+    return Effect(
+        protocol=world.protocol,
+        intervention=world.intervention,
+        flips=flips(factual.labels, answer.labels),
+        moves=[(answer.scores - factual.scores)[None]],
+        positions=np.arange(len(factual.scores)),
+        scores=answer.scores,
+    )
+
+
+def _around(predict: Predict, worlds: Worlds, rows: Tensor, factual: Predictions) -> list[Effect]:
+    """Neighbours and both: the random worlds, read for those whose own s stayed or changed."""
+    answers = [predict(world) for world in worlds.random]
+    before = worlds.graph.sens[rows]
+    changed = torch.stack([world.sens[rows] != before for world in worlds.random])
+    found = (
+        partial_effect("neighbours", factual, answers, ~changed.cpu().numpy()),
+        partial_effect("both", factual, answers, changed.cpu().numpy()),
+    )
+    return [effect for effect in found if effect is not None]
+
+
+def _self(
+    model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions, alone: Tensor, progress: Bar
+) -> list[Effect]:
+    """Each sampled person in the world where only their own s is flipped."""
+    scores, labels = factual.scores.copy(), factual.labels.copy()
+    people = rows[alone]
+    with model.threads():
+        for i, world in enumerate(worlds.alone(people)):
+            position = int(alone[i])
+            answer = model.predict(world, people[i : i + 1])
+            scores[position], labels[position] = answer.scores[0], answer.labels[0]
+            progress.advance()
+    part = np.zeros((1, len(rows)), dtype=np.bool_)
+    part[0, alone.numpy()] = True
+    effect = partial_effect("self", factual, [Predictions(scores, labels)], part)
+    return [] if effect is None else [effect]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMoves:
+    """How scores change: means over the draws of each world, then over the worlds, by person.
+
+    Attributes:
+        shift: change of the score.
+        rising: share of the draws in which it rises, rounding aside.
+        up: sum of the rises, over all draws.
+        falling: share in which it falls.
+        down: sum of the falls, as a positive number.
+    """
+
+    shift: Floats
+    rising: Floats
+    up: Floats
+    falling: Floats
+    down: Floats
+
+    @classmethod
+    def of(cls, worlds: Sequence[Floats]) -> ScoreMoves:
+        """From the changes in each world, (draws, people), NaN where a person takes no part."""
+
+        def mean(values: Sequence[NDArray[Any]]) -> Floats:
+            each = [by_person(one, ~np.isnan(w)) for one, w in zip(values, worlds, strict=True)]
+            average: Floats = np.mean(each, axis=0)
+            return average
+
+        return cls(
+            shift=mean(worlds),
+            rising=mean([moves > ROUNDING for moves in worlds]),
+            up=mean([np.maximum(moves, 0) for moves in worlds]),
+            falling=mean([moves < -ROUNDING for moves in worlds]),
+            down=mean([np.maximum(-moves, 0) for moves in worlds]),
+        )
+
+    @property
+    def rise(self) -> float:
+        """Mean rise among those whose score rises; NaN where nobody's does."""
+        return _ratio(self.up, self.rising)
+
+    @property
+    def fall(self) -> float:
+        """Mean fall among those whose score falls; NaN where nobody's does."""
+        return _ratio(self.down, self.falling)
+
+    @property
+    def size(self) -> float:
+        """Mean absolute change."""
+        return float((self.up + self.down).mean())
+
+
+def by_person(values: NDArray[Any], part: NDArray[np.bool_]) -> Floats:
+    """Each person's mean over the draws (rows) in which they take part."""
+    total: Floats = np.where(part, values, 0).sum(axis=0) / part.sum(axis=0)
+    return total
+
+
+def _ratio(total: Floats, share: Floats) -> float:
+    return float(total.sum() / share.sum()) if share.any() else math.nan

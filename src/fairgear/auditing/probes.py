@@ -1,0 +1,97 @@
+"""Probes: does a model read the sensitive column, does it read the graph, is it deterministic?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
+from fairgear.auditing.worlds import World, Worlds
+from fairgear.errors import FairgearError
+from fairgear.progress import bar
+
+_SENTENCES = {
+    ("sens", False): "It does not read the sensitive column: its scores are the same whatever "
+    "everybody's attribute is.",
+    ("sens", True): "It reads the sensitive column: scores change when nothing else does.",
+    ("graph", False): "It does not read the graph: its scores are the same without any edge.",
+    ("graph", True): "It reads the graph: scores change when every edge is removed.",
+    ("repeats", True): "It gives the same scores when it is run twice.",
+}
+UNSTABLE = (
+    "It gives different scores when it is run twice on the same graph, so that some flips are its "
+    "own noise: fix its seed, switch its dropout off, or check what state it keeps."
+)
+
+
+@dataclass(frozen=True)
+class Probes:
+    """What a model reads; None where it could not be tested.
+
+    Attributes:
+        sens: whether any score changes when only the sensitive attribute is set, for everyone.
+        graph: whether any score changes when every edge is removed.
+        repeats: whether two runs on the same graph give the same scores.
+    """
+
+    sens: bool | None
+    graph: bool | None
+    repeats: bool | None
+
+    @property
+    def unstable(self) -> bool:
+        """Whether two runs were seen to differ."""
+        return self.repeats is False
+
+    def findings(self) -> list[str]:
+        """What was found, a sentence each."""
+        return [text for (key, value), text in _SENTENCES.items() if getattr(self, key) is value]
+
+    def cautions(self) -> list[str]:
+        """What a reader of the numbers must know: what the model ignores, and that it is noisy."""
+        ignored = [
+            text
+            for (key, value), text in _SENTENCES.items()
+            if value is False and getattr(self, key) is False
+        ]
+        return [*ignored, *([UNSTABLE] if self.unstable else [])]
+
+
+def probe(model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions) -> Probes:
+    """Run the model on a few graphs that differ from the factual one in one thing each."""
+    attribute = worlds.attribute_only.worlds
+    with bar("testing what it reads", total=4) as progress:
+
+        def same(world: World) -> bool | None:
+            found = _same(model, world, rows, factual)
+            progress.advance()
+            return found
+
+        again = same(worlds.factual) if model.can_repeat else None
+        blind = [same(attribute[rate][0]) for rate in (0.0, 1.0)]
+        edges = same(worlds.edgeless) if worlds.graph.num_undirected_edges else None
+    return Probes(
+        sens=None if None in blind else not all(blind),
+        graph=None if edges is None else not edges,
+        repeats=again,
+    )
+
+
+def _same(model: Adapter, world: World, rows: Tensor, factual: Predictions) -> bool | None:
+    """Whether the scores there are the factual ones; None where they cannot be computed."""
+    if not model.can_score(world):
+        return None
+    try:
+        answer = model.predict(world, rows)
+    except FairgearError:
+        if world.protocol == "edgeless":
+            # It cannot work without edges, so it reads them.
+            return False
+        raise
+    if not np.array_equal(answer.labels, factual.labels):
+        return False
+    # Scores may be of any size: compare their differences with their spread.
+    spread = float(np.ptp(factual.scores)) or 1.0
+    return bool(np.abs(answer.scores - factual.scores).max() <= ROUNDING * spread)

@@ -1,0 +1,91 @@
+"""Flips by intervention: charts by protocol, the table, and what each intervention means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairgear.auditing import Audit, FlipRow
+from fairgear.report.charts import Dot, IntervalChart, Scale, dot, scale_over
+from fairgear.report.numbers import count, measure
+
+_PROTOCOLS = {
+    "strict": "The causal model in full: features, links and surroundings change as far as they "
+    "follow from the attributes.",
+    "released": "Softened as in the paper's released code: the sensitive column moves, other "
+    "features a little, links not at all.",
+    "placebo": "The softening alone, with nobody's attribute changed: what released finds where "
+    "there is nothing to find.",
+}
+_INTERVENTIONS = {
+    "average over rates": "The mean over the rates: the δCF at the top of this page.",
+    "rate 0": "Everybody's attribute is set to 0.",
+    "rate 0.5": "Half of the people, drawn at random, are set to 1 and the rest to 0.",
+    "rate 1": "Everybody's attribute is set to 1.",
+    "between worlds": "Two such worlds are compared with each other, rather than with the real "
+    "one, as the paper defines δCF.",
+    "self": "Only the person's own attribute is flipped.",
+    "neighbours": "The person's own attribute stays; everybody else's is drawn anew.",
+    "unchanged": "Nobody's attribute is changed.",
+    "both": "The person's own attribute is flipped and everybody else's is drawn anew.",
+}
+
+
+@dataclass(frozen=True)
+class FlipSection:
+    """Everything said about flips; `protocols` and `interventions` are names with meanings."""
+
+    charts: tuple[IntervalChart, ...]
+    rows: tuple[FlipRow, ...]
+    protocols: tuple[tuple[str, str], ...]
+    interventions: tuple[tuple[str, str], ...]
+
+
+def flip_section(audit: Audit) -> FlipSection | None:
+    """The section; None where there are no flips, for want of a causal model."""
+    rows = sorted(audit.flips, key=_order)
+    if not rows:
+        return None
+    protocols = [name for name in _PROTOCOLS if any(row.protocol == name for row in rows)]
+    names = {row.intervention for row in rows}
+    return FlipSection(
+        charts=_charts(rows, protocols),
+        rows=tuple(rows),
+        protocols=tuple((name, _PROTOCOLS[name]) for name in protocols),
+        interventions=tuple((key, text) for key, text in _INTERVENTIONS.items() if key in names),
+    )
+
+
+def draws_error(row: FlipRow) -> str:
+    """The Monte Carlo error of a row."""
+    return "one draw" if row.draws == 1 else measure(row.error)
+
+
+def _charts(rows: Sequence[FlipRow], protocols: Sequence[str]) -> tuple[IntervalChart, ...]:
+    scale = scale_over([(row.rate, row.interval) for row in rows])
+    charts = []
+    for panel in protocols:
+        # The placebo is there to compare released with, so it shares its panel.
+        shown = {panel, "placebo"} if panel == "released" else {panel}
+        mine = [row for row in rows if row.protocol in shown]
+        if panel != "placebo":
+            dots = tuple(_dot(row, scale) for row in mine)
+            charts.append(IntervalChart(panel, scale.ticks(), dots))
+    return tuple(charts)
+
+
+def _dot(row: FlipRow, scale: Scale) -> Dot:
+    facts = (
+        ("from 0 to 1", measure(row.gains)),
+        ("from 1 to 0", measure(row.losses)),
+        ("mean size of the change of the score", measure(row.score_size)),
+        ("error of the draws", draws_error(row)),
+        ("people", count(row.people)),
+        ("draws", count(row.draws)),
+    )
+    label = f"placebo, {row.intervention}" if row.protocol == "placebo" else row.intervention
+    return dot(scale, label, row.protocol, row.rate, row.interval, facts)
+
+
+def _order(row: FlipRow) -> tuple[int, int]:
+    return list(_PROTOCOLS).index(row.protocol), list(_INTERVENTIONS).index(row.intervention)

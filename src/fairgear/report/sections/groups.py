@@ -1,0 +1,89 @@
+"""How the groups fare: counts and rates by group, and the gap between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairgear.auditing import Audit, GroupSummary
+from fairgear.report.charts import IntervalChart, Scale, dot, scale_over
+from fairgear.report.numbers import answer_one, count, group_name, percent, percents_between, signed
+
+_COUNTS = (
+    ("count", "people", "Audited people of the group."),
+    ("labelled", "with a known class", "Those for whom it is known whether the answer is right."),
+    ("positives", "of class 1", "Those who are of class 1."),
+    ("selected", "with answer 1", "Those who get answer 1."),
+)
+_RATES = (
+    ("selection_rate", "answer 1", "How often people of the group get answer 1."),
+    ("true_positive_rate", "answer 1, of class 1", "The same among those who are of class 1."),
+    ("accuracy", "right answer", "How often the answer is right."),
+    (
+        "delta_cf",
+        "another answer in other worlds",
+        "δCF within the group: how often the answer changes with the sensitive attributes.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """One count or rate in both groups, with its interval where there is one, and the gap."""
+
+    name: str
+    meaning: str
+    cells: tuple[tuple[str, str], ...]
+    gap: str
+
+
+@dataclass(frozen=True)
+class GroupSection:
+    """Everything said about the groups."""
+
+    groups: tuple[str, ...]
+    rows: tuple[GroupRow, ...]
+    charts: tuple[IntervalChart, ...]
+    gap_of: str
+
+
+def group_section(audit: Audit) -> GroupSection:
+    """The section on both groups."""
+    names = [group_name(group.group, audit.names) for group in audit.groups]
+    counts = [
+        GroupRow(
+            answer_one(name, audit.names),
+            meaning,
+            tuple((count(getattr(group, key)), "") for group in audit.groups),
+            "",
+        )
+        for key, name, meaning in _COUNTS
+    ]
+    rates = [(key, answer_one(name, audit.names), meaning) for key, name, meaning in _RATES]
+    return GroupSection(
+        groups=tuple(names),
+        rows=(*counts, *(_rate(audit.groups, key, name, meaning) for key, name, meaning in rates)),
+        charts=tuple(_chart(audit.groups, names, key, name) for key, name, _ in rates),
+        gap_of=f"{names[1]} minus {names[0]}",
+    )
+
+
+def _rate(groups: Sequence[GroupSummary], key: str, name: str, meaning: str) -> GroupRow:
+    first, second = (getattr(group, key) for group in groups)
+    cells = tuple(
+        (percent(getattr(group, key)), percents_between(group.intervals[key])) for group in groups
+    )
+    return GroupRow(name, meaning, cells, signed(second - first))
+
+
+def _chart(
+    groups: Sequence[GroupSummary], names: Sequence[str], key: str, name: str
+) -> IntervalChart:
+    shown = [(getattr(group, key), group.intervals[key]) for group in groups]
+    # Flips are rare: on an axis from 0 to 1 they would all lie at the left end.
+    scale = scale_over(shown) if key == "delta_cf" else Scale(0.0, 1.0, 0.5)
+    dots = tuple(
+        dot(scale, names[place], f"group{place}", value, ends)
+        for place, (value, ends) in enumerate(shown)
+    )
+    return IntervalChart(name, scale.ticks(), dots)

@@ -1,0 +1,110 @@
+"""The settings of an audit. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from fairgear.datasets.source import GraphSource
+from fairgear.errors import ParameterError
+from fairgear.runs.config import read_yaml
+from fairgear.settings import Range
+
+SPLIT_PARTS = ("test", "val", "train")
+PARTS = (*SPLIT_PARTS, "all")
+# What a run and an audit of its model have in common.
+_SHARED = tuple(item.name for item in fields(GraphSource))
+
+
+@dataclass(frozen=True)
+class AuditConfig(GraphSource):
+    """Everything that decides the results of `fairgear audit`, the model aside."""
+
+    nodes: str = "test"
+    """Whom to audit: test, val, train, all, or a file of node ids, one a line.
+    [default: test]"""
+    draws: Annotated[int, Range(1, 1000)] = 3
+    """Worlds for each random intervention. [default: 3]"""
+    self_people: Annotated[int | None, Range(0, 2**31)] = None
+    """People whose own attribute alone is flipped, in one world each. [default: everyone for a
+    model of fairgear, 50 for a command and for an export, else 500]"""
+    affected_people: Annotated[int | None, Range(0, 2**31)] = None
+    """Most affected people who are examined neighbour by neighbour.
+    [default: 3 for a command, else 10]"""
+    causal_model: str = "own"
+    """own (the graph's), quantile, fitted, a registered name, MODULE:NAME, or a file that a
+    causal model's save wrote. [default: own]"""
+    other_causal_models: bool = True
+    """Measure δCF under other causal models too. [default: yes]"""
+    level: Annotated[float, Range(0.5, 0.9999)] = 0.95
+    """Of the intervals. [default: 0.95]"""
+
+    @property
+    def needs_split(self) -> bool:
+        """Whether the audited people are a part of the split."""
+        return self.nodes in SPLIT_PARTS
+
+
+def settings_of_run(model: str) -> dict[str, Any]:
+    """The data settings of a run, so that its model is audited on the run's test people.
+
+    `model` is the folder of the run or of the model in it; the result is empty for other models.
+    """
+    for folder in (Path(model), Path(model).parent):
+        config = folder / "config.yaml"
+        if config.is_file() and (folder / "model" / "model.json").is_file():
+            values = read_yaml(config)
+            return {key: values[key] for key in _SHARED if key in values}
+    return {}
+
+
+def on_dataset(values: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
+    """The settings of a run, with another dataset in place of its own if one is named."""
+    if dataset is None or dataset == values.get("dataset"):
+        return dict(values)
+    kept = {key: value for key, value in values.items() if key in ("split", "seed")}
+    if GraphSource(dataset).is_path and "data" in values:
+        # Another table with the same columns, but other content.
+        kept["data"] = {k: v for k, v in values["data"].items() if k not in ("sha256", "edges")}
+    return {**kept, "dataset": dataset}
+
+
+def training_people_note(run: Mapping[str, Any], config: AuditConfig) -> str | None:
+    """A warning where a run's model is audited on its own data with another split."""
+    if run.get("dataset") != config.dataset or config.nodes == "train":
+        return None
+    known = {key: value for key, value in run.items() if key in ("split", "seed")}
+    if config.nodes != "all" and all(getattr(config, key) == known[key] for key in known):
+        return None
+    return (
+        "The model was trained on some of the audited people: its accuracy is overstated. Leave "
+        "out --split, --seed and --nodes to audit the test people of its run."
+    )
+
+
+def checked_conditions(conditions: list[str]) -> list[str]:
+    """The conditions, or an error before any work is done."""
+    from fairgear.auditing.conditions import Condition
+
+    for text in conditions:
+        Condition.parse(text)
+    return conditions
+
+
+def audit_config(values: Mapping[str, Any], *, listed: bool = True) -> AuditConfig:
+    """Checked settings, with the hash of the user's files; labels are only needed for a split.
+
+    `listed` says whether a file of node ids must exist.
+    """
+    config = AuditConfig.from_dict(values)
+    config = config.checked(labelled=config.needs_split)
+    if listed and config.nodes not in PARTS and not Path(config.nodes).is_file():
+        raise ParameterError(
+            "--nodes",
+            repr(config.nodes),
+            f"{', '.join(PARTS)}, or a file of node ids, one a line",
+            "choose one of them, or check the path",
+        )
+    return config if "split" in values else config.with_default_split()

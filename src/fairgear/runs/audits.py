@@ -1,0 +1,183 @@
+"""One audit from settings to its folder; exporting worlds, and auditing the scores that return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from fairgear.auditing import Adapter, Audit, FolderAdapter, Worlds, audit, export_worlds
+from fairgear.auditing.exchange import read_manifest
+from fairgear.auditing.provenance import Stages
+from fairgear.causal import named
+from fairgear.errors import FileError, ParameterError
+from fairgear.files import unreadable
+from fairgear.graph import SensitiveGraph
+from fairgear.progress import log
+from fairgear.runs.audit_config import PARTS, AuditConfig, audit_config
+from fairgear.runs.folder import AuditFolder
+
+
+def run_audit(
+    config: AuditConfig,
+    model: Adapter,
+    folder: AuditFolder,
+    *,
+    against: Adapter | None = None,
+    encoding: Path | None = None,
+    note: str | None = None,
+) -> Audit:
+    """Audit a model, and compare it with another one if given; writes the folder.
+
+    Args:
+        config: on what data and how.
+        model: what is audited.
+        folder: where to write.
+        against: another model, audited on the same counterfactuals and compared.
+        encoding: the folder of a saved model; a file is encoded as the model's training data.
+        note: a sentence to read with the results.
+    """
+    stages = Stages()
+    if note is not None:
+        log(note)
+        for adapter in filter(None, (model, against)):
+            adapter.notes = (note, *adapter.notes)
+    with stages.stage("loading the graph"):
+        graph = _load(config, encoding)
+        worlds = _worlds(config, graph)
+        nodes = _people(config, graph)
+    return _audited(config, worlds, nodes, model, folder, stages, against=against)
+
+
+def export_audit(config: AuditConfig, folder: Path, *, graph_format: str) -> int:
+    """Write every world of an audit for others to score; returns how many."""
+    graph = _load(config)
+    worlds = _worlds(config, graph)
+    others = [worlds.attribute_only]
+    if config.other_causal_models and worlds.causal_model is not None:
+        others = worlds.alternatives
+    manifest = export_worlds(
+        worlds,
+        folder,
+        nodes=_people(config, graph),
+        self_people=50 if config.self_people is None else config.self_people,
+        format=graph_format,
+        about={"audit": config.resolved().to_dict()},
+        extra=[world for other in others for world in other.all_worlds()],
+    )
+    return len(manifest.worlds)
+
+
+def audit_scores(
+    exported: Path, folder: AuditFolder, *, threshold: float | None = None, name: str | None = None
+) -> Audit:
+    """Audit the scores in a folder of exported worlds; writes the folder of the audit."""
+    manifest = read_manifest(exported)
+    settings = manifest.about.get("audit")
+    if not isinstance(settings, Mapping):
+        raise FileError(
+            f"folder {exported}",
+            "worlds that were not exported by fairgear audit export",
+            "its folder, whose manifest names the data",
+            "use fairgear.audit(FolderAdapter(folder), graph) in Python",
+        )
+    config = audit_config(settings, listed=False)
+    model = FolderAdapter(exported, name=name, threshold=threshold)
+    stages = Stages()
+    with stages.stage("loading the graph"):
+        graph = _load(config)
+        worlds = _worlds(config, graph)
+        model.check(worlds)
+        # The people of the export, whatever a file of ids says by now.
+        audited = torch.isin(graph.node_id, torch.tensor(manifest.audited))
+    return _audited(config, worlds, audited, model, folder, stages)
+
+
+def _audited(
+    config: AuditConfig,
+    worlds: Worlds,
+    nodes: Tensor,
+    model: Adapter,
+    folder: AuditFolder,
+    stages: Stages,
+    *,
+    against: Adapter | None = None,
+) -> Audit:
+    def audited(adapter: Adapter) -> Audit:
+        with stages.stage(f"auditing {adapter.name}"):
+            found = audit(
+                adapter,
+                worlds,
+                nodes=nodes,
+                self_people=config.self_people,
+                affected_people=config.affected_people,
+                other_causal_models=config.other_causal_models,
+                level=config.level,
+            )
+        return replace(found, config=config.to_dict())
+
+    first = audited(model)
+    second = None if against is None else audited(against)
+    provenance = stages.provenance(worlds.graph, worlds.seed)
+    if second is not None:
+        first = replace(first, comparison=first.compare(second))
+        folder.against.write(replace(second, provenance=provenance))
+    first = replace(first, provenance=provenance)
+    folder.write(first)
+    return first
+
+
+def _load(config: AuditConfig, model: Path | None = None) -> SensitiveGraph:
+    """The graph; a file is not split unless a part of the split is audited."""
+    return config.load(split=config.needs_split or not config.is_path, model=model)
+
+
+def _worlds(config: AuditConfig, graph: SensitiveGraph) -> Worlds:
+    return Worlds(
+        graph,
+        None if config.causal_model == "own" else named(config.causal_model, graph),
+        draws=config.draws,
+        seed=config.seed,
+        released_share=config.released_share,
+    )
+
+
+def _people(config: AuditConfig, graph: SensitiveGraph) -> Tensor:
+    """Rows or mask of the people to audit."""
+    if config.nodes == "all":
+        return torch.arange(len(graph.x))
+    if config.nodes in PARTS:
+        mask: Tensor = graph[f"{config.nodes}_mask"]
+        return mask
+    return _listed(Path(config.nodes), graph)
+
+
+def _listed(path: Path, graph: SensitiveGraph) -> Tensor:
+    """The rows of the people whose ids or names a file lists, one a line."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except UnicodeDecodeError:
+        lines = ["no text"]
+    wanted = [line.strip() for line in lines if line.strip()]
+    if wanted and wanted[0] in ("node_id", "node_name"):
+        wanted = wanted[1:]
+    ids = graph.node_id.tolist()
+    names = graph.get("node_names")
+    known = {str(names[i]) if names is not None else str(i): row for row, i in enumerate(ids)}
+    missing = [one for one in wanted if one not in known]
+    if missing or not wanted:
+        got = "no ids"
+        if missing:
+            got = f"{len(missing)} ids that are not in the graph, the first {missing[0]!r}"
+        raise ParameterError(
+            f"--nodes {path}",
+            got,
+            "ids of the graph's people, one a line",
+            "check that the file and the graph belong together",
+        )
+    return torch.tensor(sorted({known[one] for one in wanted}))

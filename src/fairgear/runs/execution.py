@@ -1,0 +1,133 @@
+"""One run: load, train, audit, report. An interrupted run resumes where it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import pandas as pd
+
+from fairgear.auditing import Audit, Training, Worlds, audit, generator_error
+from fairgear.auditing.provenance import Stages
+from fairgear.causal import SyntheticMechanism
+from fairgear.graph import SensitiveGraph
+from fairgear.graph.convert.encoding import ENCODING
+from fairgear.methods import METHODS, Gear, Method
+from fairgear.methods.base import check_trainable
+from fairgear.ranks import ranks
+from fairgear.runs.config import RunConfig
+from fairgear.runs.folder import RunFolder
+from fairgear.runs.predictions import write_predictions
+from fairgear.training import History
+
+
+class WorldsCache:
+    """Lets successive runs on the same graph share its counterfactual worlds.
+
+    Building them is most of an audit. Only those of one graph are kept: a study goes through its
+    runs graph by graph, and the worlds of all graphs would not fit in memory.
+    """
+
+    def __init__(self) -> None:
+        self._key: tuple[str, int, float | None] | None = None
+        self._worlds: Worlds | None = None
+
+    def of(self, graph: SensitiveGraph, seed: int, released_share: float | None) -> Worlds:
+        """The worlds of this graph at this seed, cached or new."""
+        key = (graph.fingerprint(), seed, released_share)
+        if self._worlds is None or key != self._key:
+            # Drop the old ones first: two graphs' worlds are never held at once.
+            self._worlds = None
+            self._worlds = Worlds(graph, seed=seed, released_share=released_share)
+            self._key = key
+        return self._worlds
+
+
+def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None = None) -> Audit:
+    """Train and audit a model, and write everything to a folder.
+
+    A finished run is loaded. An interrupted one resumes.
+
+    Args:
+        config: what to run.
+        folder: where the results go.
+        worlds_cache: shared with other runs; the results are the same without.
+    """
+    finished = _finished(config, folder)
+    if finished is not None:
+        return finished
+    method = METHODS[config.method]
+    model: Method = method(seed=config.seed, device=config.device, **config.method_settings())
+    device = model.torch_device().type
+    stages = Stages()
+    with stages.stage("loading the graph"):
+        graph = config.load()
+    # Before the folder is made: data that cannot be trained on must leave nothing behind.
+    check_trainable(graph)
+    ranks().of_first(lambda: folder.claim(config))
+    with stages.stage("training"):
+        model = _trained(model, graph, folder)
+    with stages.stage("audit"):
+        cache = worlds_cache or WorldsCache()
+        worlds = cache.of(graph, config.seed, config.released_share)
+        found = audit(
+            model,
+            worlds,
+            self_people=config.self_people,
+            affected_people=config.affected_people,
+            other_causal_models=config.other_causal_models,
+        )
+        training = _training(model, graph)
+    provenance = stages.provenance(graph, config.seed, device)
+    found = replace(found, training=training, config=config.to_dict(), provenance=provenance)
+    write_predictions(folder.predictions, model, graph, found)
+    folder.write(found)
+    folder.clear_checkpoint()
+    return found
+
+
+def _finished(config: RunConfig, folder: RunFolder) -> Audit | None:
+    """The results of an earlier run with the same settings; another run's folder is refused."""
+    known: list[Audit] = []
+
+    def load() -> dict[str, object] | None:
+        if folder.begun():
+            folder.claim(config)
+        known.extend(filter(None, [folder.finished()]))
+        return known[0].to_dict() if known else None
+
+    # Other processes of a job may not see the disk: they get everything except the people.
+    data = ranks().of_first(load)
+    if data is None or known:
+        return known[0] if known else None
+    return Audit.from_dict(data, pd.DataFrame())
+
+
+def _trained(model: Method, graph: SensitiveGraph, folder: RunFolder) -> Method:
+    """The model, trained now or loaded where an earlier run got that far."""
+    if ranks().of_first((folder.model / "model.json").exists):
+        model = type(model).load(folder.model, device=model.device)
+    else:
+        model.fit(graph, checkpoint=folder.checkpoint)
+        model.save(folder.model)
+    encoding = graph.get("encoding")
+    if encoding is not None:
+        encoding.write(folder.model / ENCODING)
+    return model
+
+
+def _training(model: Method, graph: SensitiveGraph) -> Training:
+    history: dict[str, History] = getattr(model, "history_", {})
+    return Training(dict(history), _generator(model, graph))
+
+
+def _generator(model: Method, graph: SensitiveGraph) -> dict[str, float] | None:
+    """The quality of the counterfactual egos that a Gear was trained on; None for others."""
+    if not isinstance(model, Gear) or model.generator_report_ is None:
+        return None
+    found: dict[str, float] = asdict(model.generator_report_)
+    if isinstance(graph.mechanism, SyntheticMechanism):
+        error = generator_error(model, graph)
+        found["feature_error"] = error.feature_error
+        found["edge_precision"] = error.edge_precision
+        found["edge_recall"] = error.edge_recall
+    return found

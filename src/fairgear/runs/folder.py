@@ -1,0 +1,172 @@
+"""The folders of an audit and of a run: what they hold, and whether they may be used."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairgear.auditing.result import PEOPLE, RESULTS, Audit
+from fairgear.errors import FileError
+from fairgear.files import TEMPORARY, remove_leftovers, write_text, writes
+from fairgear.report import model_card, write_page
+from fairgear.runs.config import RunConfig, read_yaml
+
+AGAINST = "against"
+
+
+class AuditFolder:
+    """`metrics.json`, `people.parquet`, `report.html` and `model-card.md`."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.metrics = self.path / RESULTS
+        self.people = self.path / PEOPLE
+        self.report = self.path / "report.html"
+        self.card = self.path / "model-card.md"
+
+    @property
+    def against(self) -> AuditFolder:
+        """The folder of the model that this one is compared with."""
+        return AuditFolder(self.path / AGAINST)
+
+    def write(self, audit: Audit) -> None:
+        """Write all files; `metrics.json` comes last, so that it implies the others."""
+        if writes():
+            self.metrics.unlink(missing_ok=True)
+            if audit.comparison is None:
+                self.against.remove()
+        write_page(audit, self.report)
+        write_text(self.card, model_card(audit))
+        audit.save(self.path)
+
+    def claim_for_audit(self) -> None:
+        """Refuse a folder that holds anything except an earlier audit, before any work is done."""
+        ours = {file.name for file in self._files()}
+        other = sorted(entry.name for entry in self._entries() if entry.name not in ours)
+        if AGAINST in other and self.against.path.is_dir():
+            # A user's own folder may have that name too.
+            self.against.claim_for_audit()
+            other.remove(AGAINST)
+        if other:
+            raise FileError(
+                f"output folder {self.path}",
+                f"other files in it, such as {other[0]}",
+                "a new or empty folder, or that of an earlier audit",
+                "choose another --out",
+            )
+        remove_leftovers(self.path)
+
+    def remove(self) -> None:
+        """Remove our files, and the folder if nothing else is in it."""
+        for file in self._files():
+            file.unlink(missing_ok=True)
+        if self.path.is_dir() and not any(self.path.iterdir()):
+            self.path.rmdir()
+
+    def _files(self) -> tuple[Path, ...]:
+        return self.metrics, self.people, self.report, self.card
+
+    def _entries(self) -> list[Path]:
+        try:
+            entries = list(self.path.iterdir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            got = str(error.strerror or error).lower()
+            allowed = "a folder that can be read and written"
+            what = f"output folder {self.path}"
+            raise FileError(what, got, allowed, "choose another --out") from error
+        return [entry for entry in entries if not entry.name.endswith(TEMPORARY)]
+
+
+class RunFolder(AuditFolder):
+    """The folder of an audit with `config.yaml`, `predictions.parquet` and `model/`."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(path)
+        self.config = self.path / "config.yaml"
+        self.predictions = self.path / "predictions.parquet"
+        self.model = self.path / "model"
+        self.checkpoint = self.path / "checkpoint"
+
+    def begun(self) -> bool:
+        """Whether there is anything in it."""
+        return bool(self._entries())
+
+    def claim(self, config: RunConfig) -> None:
+        """Make the folder ours: new, empty, or begun with the same settings."""
+        entries = self._entries()
+        remove_leftovers(self.path)
+        if not entries:
+            write_text(self.config, yaml.safe_dump(config.to_dict(), sort_keys=False))
+            return
+        before = read_yaml(self.config) if self.config in entries else None
+        if before != config.to_dict():
+            raise FileError(
+                f"output folder {self.path}",
+                _found(before, config.to_dict()),
+                "a new or empty folder, or a run with the same settings to resume",
+                "choose another --out, or remove that folder",
+            )
+
+    def is_of(self, config: RunConfig, *, on_any_device: bool = False) -> bool:
+        """Whether it is new, or was begun with the same settings."""
+        if not self.begun():
+            return True
+        if not self.config.exists():
+            return False
+        before, now = read_yaml(self.config), config.to_dict()
+        if on_any_device:
+            before, now = ({**one, "device": None} for one in (before, now))
+        return before == now
+
+    def finished(self) -> Audit | None:
+        """The results, where the run is complete; a damaged one is run again."""
+        try:
+            return Audit.load(self.path) if self.report.exists() else None
+        except FileError:
+            return None
+
+    def measured(self) -> Audit | None:
+        """The results without the table of people, with or without a page."""
+        try:
+            return Audit.load(self.path, people=False)
+        except FileError:
+            return None
+
+    def keep_results_alone(self) -> None:
+        """Remove everything except the settings and `metrics.json`."""
+        for folder in (self.model, self.checkpoint):
+            shutil.rmtree(folder, ignore_errors=True)
+        for file in (self.predictions, self.people, self.report, self.card):
+            file.unlink(missing_ok=True)
+
+    def clear_checkpoint(self) -> None:
+        """Remove the checkpoint, once the results are saved."""
+        if writes():
+            shutil.rmtree(self.checkpoint, ignore_errors=True)
+
+
+def _found(before: dict[str, Any] | None, now: dict[str, Any]) -> str:
+    """Why a folder cannot be used."""
+    if before is None:
+        return "no run of fairgear"
+    differs = _first_difference(before, now)
+    if differs.startswith("data.sha256 "):
+        return f"a run on {now['dataset']} before its content changed"
+    return f"a run with other settings ({differs})"
+
+
+def _first_difference(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> str:
+    for key in other:
+        before, now = one.get(key), other[key]
+        if isinstance(before, dict) and isinstance(now, dict):
+            inner = _first_difference(before, now, f"{prefix}{key}.")
+            if inner:
+                return inner
+        elif before != now:
+            return f"{prefix}{key} was {before!r}, now {now!r}"
+    return ""

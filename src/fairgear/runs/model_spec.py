@@ -1,0 +1,82 @@
+"""How the command line names a model: a saved one, Python code, or a command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fairgear.auditing import Adapter, CommandAdapter, adapt
+from fairgear.auditing.exchange.graph_files import check_format
+from fairgear.errors import FileError, ParameterError
+from fairgear.graph.convert.encoding import ENCODING
+from fairgear.methods import load_model
+from fairgear.registry import import_object
+
+_CODE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def model_of(
+    text: str,
+    *,
+    threshold: float | None = None,
+    device: str = "auto",
+    graph_format: str = "csv",
+    time_limit: float = 300.0,
+) -> Adapter:
+    """The model that `text` names.
+
+    Args:
+        text: the folder of a run or of a saved model, MODULE:NAME of a Python object, or a command
+            with {graph} in it.
+        threshold: label 1 is given to scores above it; the model's own, or 0.5, if not given.
+        device: of saved models.
+        graph_format: in which a command reads graphs.
+        time_limit: seconds that a command may take for one graph.
+    """
+    check_format(graph_format)
+    if "{graph}" in text:
+        return CommandAdapter(text, threshold=threshold, format=graph_format, time_limit=time_limit)
+    folder = saved_model(text)
+    if folder is not None:
+        return adapt(load_model(folder, device=device), name=text, threshold=threshold)
+    if _CODE.fullmatch(text):
+        return adapt(import_object(text, "model"), name=text, threshold=threshold)
+    if (Path(text) / "manifest.json").is_file():
+        raise FileError(
+            f"model {text}",
+            "a folder of exported worlds",
+            "a model",
+            f"run fairgear audit score {text}",
+        )
+    raise ParameterError(
+        "MODEL",
+        repr(text),
+        "the folder of a run or a saved model, MODULE:NAME of a Python object, or a "
+        "command with {graph} in it",
+        "check the path; see fairgear audit --help for examples",
+    )
+
+
+def saved_model(text: str) -> Path | None:
+    """The folder of a saved model, given itself or by its run's; None where there is none."""
+    for folder in (Path(text), Path(text) / "model"):
+        if (folder / "model.json").is_file():
+            return folder
+    return None
+
+
+def encoding_of(*models: str | None) -> Path | None:
+    """The folder of the saved model whose way of reading one's own data must be kept, if any.
+
+    Two models that read the same table in different ways cannot be asked about one graph.
+    """
+    saved = [saved_model(text) for text in models if text is not None]
+    found = [folder for folder in saved if folder is not None and (folder / ENCODING).exists()]
+    if len({(folder / ENCODING).read_bytes() for folder in found}) > 1:
+        raise ParameterError(
+            "two models to compare",
+            "models trained on tables that were encoded in different ways",
+            "models trained on the same columns and values",
+            "audit each by itself",
+        )
+    return found[0] if found else None

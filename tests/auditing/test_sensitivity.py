@@ -1,0 +1,295 @@
+"""Other causal models: what their worlds change, when they cannot be had, and the verdict."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fairgear import SensitiveGraph
+from fairgear.auditing import Sensitivity, Worlds, audit
+from fairgear.auditing.records import from_json, to_json
+from fairgear.auditing.sensitivity import CausalModelRow
+from fairgear.auditing.worlds import Alternative
+from fairgear.causal import CausalModel, FittedCausalModel, SimilarityCausalModel
+from fairgear.causal.features import FeatureQuantiles
+from tests.auditing.models import (
+    Constant,
+    CopiesSens,
+    Everything,
+    FakeModel,
+    Features,
+    RememberedNeighborSens,
+    Unshifted,
+    small_graph,
+)
+from tests.causal.test_laws import table_graph
+from tests.graph.test_similarity import brute_force, pairs
+
+NAMES = ["quantile", "features only", "structure only", "attribute only", "cosine edges"]
+
+
+@pytest.fixture(scope="module")
+def graph() -> SensitiveGraph:
+    return small_graph()
+
+
+@pytest.fixture(scope="module")
+def worlds(graph: SensitiveGraph) -> Worlds:
+    return Worlds(graph, draws=2)
+
+
+def named(worlds: Worlds, name: str) -> Alternative:
+    (found,) = (one for one in worlds.alternatives if one.name == name)
+    return found
+
+
+def paired(worlds: Worlds, name: str) -> list[tuple[SensitiveGraph, SensitiveGraph]]:
+    """Each world of the audit's own causal model, and the other's at the same assignment."""
+    other = named(worlds, name)
+    assert {rate: len(draws) for rate, draws in other.worlds.items()} == {0: 1, 0.5: 2, 1: 1}
+    found = []
+    for rate, draws in worlds.strict.items():
+        for own, world in zip(draws, other.worlds[rate], strict=True):
+            assert (world.protocol, world.intervention) == (name, own.intervention)
+            assert world.draw == own.draw
+            assert torch.equal(world.sens, own.sens)
+            assert torch.equal(world.graph.sens, own.sens)
+            found.append((own.graph, world.graph))
+    return found
+
+
+def test_which_there_are(worlds: Worlds) -> None:
+    assert [one.name for one in worlds.alternatives] == NAMES
+    assert all(one.error is None and one.meaning.endswith(".") for one in worlds.alternatives)
+    assert worlds.alternatives is worlds.alternatives
+
+
+def test_the_attribute_only(graph: SensitiveGraph, worlds: Worlds) -> None:
+    for _, world in paired(worlds, "attribute only"):
+        assert torch.equal(world.edge_index, graph.edge_index)
+        assert torch.equal(world.x[:, 1:], graph.x[:, 1:])
+        assert torch.equal(world.x[:, 0], world.sens.float())
+
+
+def test_features_only(graph: SensitiveGraph, worlds: Worlds) -> None:
+    for own, world in paired(worlds, "features only"):
+        assert torch.equal(world.edge_index, graph.edge_index)
+        assert torch.equal(world.x, own.x)
+        assert not torch.equal(own.edge_index, graph.edge_index)
+
+
+def test_structure_only(graph: SensitiveGraph, worlds: Worlds) -> None:
+    for own, world in paired(worlds, "structure only"):
+        assert torch.equal(world.edge_index, own.edge_index)
+        assert torch.equal(world.x[:, 1:], graph.x[:, 1:])
+        assert torch.equal(world.x[:, 0], world.sens.float())
+
+
+def test_quantiles_on_the_exact_model(graph: SensitiveGraph, worlds: Worlds) -> None:
+    """Links are the exact ones; features keep their rank in the other group."""
+    table, before = graph.x.double().numpy(), graph.sens.numpy()
+    ids = graph.node_id
+    quantiles = FeatureQuantiles().fit(table, before, graph.sens_column)
+    for own, world in paired(worlds, "quantile"):
+        assert torch.equal(world.edge_index, own.edge_index)
+        stayed = world.sens == graph.sens
+        assert torch.equal(world.x[stayed], graph.x[stayed])
+        moved = quantiles.moved(table, before, world.sens.numpy(), ids, seed=0)
+        np.testing.assert_allclose(world.x.numpy(), moved, atol=1e-6)
+        assert not torch.equal(world.x, own.x)
+    # Everyone in group 1: whoever comes over takes values that somebody has there.
+    (everyone,) = named(worlds, "quantile").worlds[1.0]
+    came, there = graph.sens == 0, graph.x[graph.sens == 1]
+    for column in range(1, graph.x.shape[1]):
+        values = everyone.graph.x[came, column]
+        assert values.min() >= there[:, column].min() - 1e-6
+        assert values.max() <= there[:, column].max() + 1e-6
+
+
+def test_cosine_edges(graph: SensitiveGraph, worlds: Worlds) -> None:
+    fitted = FittedCausalModel("shift", "cosine", gate=False).fit(graph)
+    for _, world in paired(worlds, "cosine edges"):
+        expected = fitted.counterfactual(graph, world.sens)
+        assert world.fingerprint() == expected.fingerprint()
+        # Held fixed, they would be "features only" under another name.
+        assert not torch.equal(world.edge_index, graph.edge_index)
+
+
+@pytest.mark.parametrize(("own", "other"), [("shift", "quantile"), ("quantile", "shift")])
+def test_a_graph_by_similarity(own: str, other: str) -> None:
+    graph = table_graph(120, seed=4)
+    worlds = Worlds(graph, SimilarityCausalModel(own).fit(graph), draws=2)
+    assert [one.name for one in worlds.alternatives] == [other, *NAMES[1:]]
+    assert graph.raw is not None
+    fitted = SimilarityCausalModel(other).fit(graph)
+    for _, world in paired(worlds, other):
+        assert world.fingerprint() == fitted.counterfactual(graph, world.sens).fingerprint()
+    if other == "shift":
+        raw, sens = graph.raw.numpy(), graph.sens.numpy()
+        shift = raw[sens == 1].mean(axis=0) - raw[sens == 0].mean(axis=0)
+        for _, world in paired(worlds, other):
+            moved = raw + (world.sens.numpy() - sens)[:, None] * shift
+            moved[:, 1] = world.sens.numpy()
+            assert pairs(world.edge_index) == brute_force(moved, 0.8)
+
+
+@pytest.mark.parametrize(("own", "other"), [("shift", "quantile"), ("quantile", "shift")])
+def test_a_fitted_graph(graph: SensitiveGraph, own: str, other: str) -> None:
+    plain = graph.replace(mechanism=None)
+    causal = FittedCausalModel(own, gate=False, seed=5).fit(plain)
+    worlds = Worlds(plain, causal, draws=2)
+    assert [one.name for one in worlds.alternatives] == [other, *NAMES[1:]]
+    fitted = FittedCausalModel(other, gate=False, seed=5).fit(plain)
+    for _, world in paired(worlds, other):
+        assert world.fingerprint() == fitted.counterfactual(plain, world.sens).fingerprint()
+
+
+class Rewiring(CausalModel):
+    """Somebody's own model, which can be asked about any graph: links are lost with the group."""
+
+    name = "rewiring"
+
+    def _fit(self, graph: SensitiveGraph) -> None:
+        return None
+
+    def counterfactual(
+        self, graph: SensitiveGraph, sens: torch.Tensor | int, *, seed: int = 0
+    ) -> SensitiveGraph:
+        assert isinstance(sens, torch.Tensor)
+        stayed = (sens == graph.sens)[graph.edge_index].all(dim=0)
+        x = graph.x.clone()
+        x[:, 0] = sens.to(x)
+        return graph.replace(x=x, sens=sens, edge_index=graph.edge_index[:, stayed], mechanism=None)
+
+
+def test_models_that_cannot_be_fitted_say_why(graph: SensitiveGraph) -> None:
+    x = graph.x.clone()
+    x[:, 0] = 1
+    alike = graph.replace(x=x, sens=torch.ones_like(graph.sens), mechanism=None)
+    worlds = Worlds(alike, Rewiring().fit(alike), draws=1)
+    errors = {one.name: one.error for one in worlds.alternatives}
+    assert [name for name, error in errors.items() if error is None] == NAMES[1:4]
+    for name in ("quantile", "cosine edges"):
+        assert named(worlds, name).worlds == {}
+        assert "nobody in group 0" in str(errors[name])
+    found = audit(Everything(), worlds, self_people=2)
+    assert found.causal_models is not None
+    rows = {row.model: row for row in found.causal_models.rows}
+    assert list(rows) == ["own", *NAMES]
+    for name in ("quantile", "cosine edges"):
+        assert np.isnan([rows[name].rate, rows[name].difference, rows[name].score_size]).all()
+        assert not rows[name].interval.defined
+        assert rows[name].error == errors[name]
+    text = json.dumps(to_json(found.causal_models), allow_nan=False)
+    again = from_json(Sensitivity, json.loads(text))
+    assert json.dumps(to_json(again), allow_nan=False) == text
+
+
+def rates(
+    worlds: Worlds, model: FakeModel, nodes: torch.Tensor | None = None
+) -> tuple[Sensitivity, dict[str, CausalModelRow]]:
+    found = audit(model, worlds, nodes=nodes, self_people=0).causal_models
+    assert found is not None
+    return found, {row.model: row for row in found.rows}
+
+
+def test_rates_by_brute_force(graph: SensitiveGraph, worlds: Worlds) -> None:
+    model, mask = Everything(), graph.test_mask
+    before = model.score(graph)[mask] > 0.5
+    _, rows = rates(worlds, model)
+    own = audit(model, worlds, self_people=0)
+    assert rows["own"].rate == own.metrics["delta_cf"]
+    assert rows["own"].interval == own.intervals["delta_cf"]
+    for name in NAMES:
+        by_rate = [
+            np.mean(
+                [
+                    ((model.score(world.graph)[mask] > 0.5) != before).double().mean().item()
+                    for world in draws
+                ]
+            )
+            for draws in named(worlds, name).worlds.values()
+        ]
+        assert rows[name].rate == pytest.approx(np.mean(by_rate))
+        assert rows[name].difference == pytest.approx(np.mean(by_rate) - rows["own"].rate)
+        assert rows[name].difference in rows[name].difference_interval
+        assert rows[name].rate in rows[name].interval
+
+
+def test_a_model_that_undoes_the_own_causal_model_is_found_out(
+    graph: SensitiveGraph, worlds: Worlds
+) -> None:
+    """It is perfectly fair under the exact model, and under no other that moves features."""
+    found, rows = rates(worlds, Unshifted(graph), torch.arange(len(graph.x)))
+    assert rows["own"].rate == rows["features only"].rate == 0
+    assert rows["attribute only"].rate > 0.1
+    assert found.depends is True
+    assert found.verdict.startswith(
+        "The verdict depends on the causal model: δCF is 0.0000 under the causal model of this "
+        "audit and from 0.0000 (features only) to "
+    )
+    apart = [name for name in NAMES if 0 not in rows[name].difference_interval]
+    assert found.verdict.endswith(f"choice of people explains: {', '.join(apart)}.")
+    assert "attribute only" in apart
+
+
+@pytest.mark.parametrize("model", [Constant(), CopiesSens()])
+def test_a_model_to_which_they_are_all_one(worlds: Worlds, model: FakeModel) -> None:
+    found, rows = rates(worlds, model)
+    assert found.depends is False
+    rate = rows["own"].rate
+    assert {round(row.rate, 9) for row in rows.values()} == {round(rate, 9)}
+    assert found.verdict == (
+        "The verdict hardly depends on the causal model: "
+        f"δCF is {rate:.4f} under the causal model of this audit and {rate:.4f} under others."
+    )
+
+
+def test_what_moves_by_features_and_what_by_links(graph: SensitiveGraph, worlds: Worlds) -> None:
+    _, by_features = rates(worlds, Features())
+    assert by_features["features only"].rate == by_features["own"].rate > 0
+    assert by_features["structure only"].rate == by_features["attribute only"].rate == 0
+    # Who remembers the neighbours reads s alone: every causal model sets that.
+    found, remembered = rates(worlds, RememberedNeighborSens(graph))
+    assert len({remembered[name].rate for name in ("own", *NAMES)}) == 1
+    assert found.depends is False
+
+
+def test_no_other_model_at_all(graph: SensitiveGraph) -> None:
+    class Lonely(Worlds):
+        @property
+        def alternatives(self) -> list[Alternative]:
+            return [Alternative("quantile", "It cannot be had.", {}, error="one group")]
+
+    found, rows = rates(Lonely(graph, draws=1), Everything())
+    assert (rows["quantile"].error, found.depends) == ("one group", None)
+    assert found.verdict == "No other causal model is available for comparison."
+
+
+def test_the_noise_of_other_models_is_that_of_the_seed(graph: SensitiveGraph) -> None:
+    one, same, other = (Worlds(graph, draws=1, seed=seed) for seed in (1, 1, 2))
+
+    def first(worlds: Worlds, name: str) -> Any:
+        return named(worlds, name).worlds[0.5][0].graph.fingerprint()
+
+    for name in NAMES:
+        assert first(one, name) == first(same, name)
+        assert first(one, name) != first(other, name)
+
+
+def test_where_nothing_is_set_every_model_gives_the_graph(graph: SensitiveGraph) -> None:
+    """Identity, through the same functions that make the worlds of an audit."""
+
+    class Unchanged(Worlds):
+        @property
+        def assignments(self) -> dict[float, list[torch.Tensor]]:
+            return {0.0: [self.graph.sens]}
+
+    worlds = Unchanged(graph)
+    for other in worlds.alternatives:
+        (world,) = other.worlds[0.0]
+        assert world.graph.fingerprint() == graph.fingerprint(), other.name
