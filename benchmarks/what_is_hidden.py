@@ -50,14 +50,15 @@ def measure(label: str, run: Path) -> dict[str, Any]:
 
 def _runs(comparison: Path) -> list[tuple[str, Path]]:
     """Labels and folders of the runs to look at; another threshold is no other representation."""
-    from fairgear.experiments.compare_entry import Entry
+    from fairgear.datasets.source import GraphSource
+    from fairgear.studies.spec import Cell, Entry
 
     found = []
     for row in pd.read_csv(comparison / "runs.csv").itertuples():
-        entry = Entry.of(str(row.method))
+        entry = Entry.parse(str(row.method))
         if entry.method in METHODS and set(entry.settings) != {"threshold"}:
-            name = entry.folder(str(row.dataset), int(str(row.seed)))
-            found.append((entry.label, comparison / "runs" / name))
+            config = entry.config(GraphSource(str(row.dataset)), int(str(row.seed)))
+            found.append((entry.label, Cell(entry, config).folder(comparison).path))
     return found
 
 

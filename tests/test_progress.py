@@ -62,3 +62,25 @@ def test_nothing_is_shown_in_a_quiet_block(
     assert log_file.getvalue() == ""
     progress.log("a line")
     assert log_file.getvalue() == "a line\n"
+
+
+def test_a_board_has_a_bar_for_each_part_and_a_text_beside_one(screen: io.StringIO) -> None:
+    with progress.board({"table2": (1, 4), "all runs": (1, 9)}) as shown:
+        shown.show("table2", 3)
+        shown.show("all runs", 5, "about 2 min left")
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
+    lines = re.split(r"[\r\n]", plain)
+    assert any("table2" in line and "1/4" in line for line in lines), "where it was interrupted"
+    assert any("table2" in line and "3/4" in line for line in lines)
+    assert any("all runs" in line and "5/9" in line and "2 min left" in line for line in lines)
+    assert not any("table2" in line and "left" in line for line in lines)
+
+
+def test_a_board_needs_a_terminal_and_somebody_to_watch(
+    screen: io.StringIO, log_file: io.StringIO
+) -> None:
+    with progress.board({"table2": (1, 4)}) as shown:
+        shown.show("table2", 2)
+    with progress.quiet(), progress.board({"table2": (1, 4)}) as shown:
+        shown.show("table2", 2)
+    assert "table2" not in screen.getvalue() + log_file.getvalue()

@@ -12,6 +12,7 @@ import math
 import types
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from fairgear.errors import ParameterError
@@ -111,6 +112,13 @@ class Config:
 
 def settings_of(config: type[Config]) -> dict[str, Setting]:
     """What each field of a `Config` accepts, by its name."""
+    key: Any = config
+    return _settings_of(key)
+
+
+@cache
+def _settings_of(config: Any) -> dict[str, Setting]:
+    # Reading annotations takes a millisecond, and studies build thousands of settings.
     hints = get_type_hints(config, include_extras=True)
     return {item.name: _setting(hints[item.name]) for item in fields(config)}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fairgear.experiments.compare_table import summary
-from fairgear.experiments.published import NEAR, beside_published
 from fairgear.methods import METHODS
+from fairgear.studies.published import NEAR, beside_published
+from fairgear.studies.summary import summary
 
 ROOT = Path(__file__).parents[2]
 DATASETS = ("synthetic", "bail", "credit")

@@ -1,1 +1,0 @@
-"""Experiments: one run from its settings to its folder of results."""
