@@ -1,4 +1,4 @@
-"""How far a learned generator is from the exact counterfactual, where that is known."""
+"""The error of a learned generator against the exact counterfactual, where that is known."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class GeneratorError:
         feature_error: ‖generated − exact change‖ / ‖exact change‖ (Frobenius) of the person's own
             features, s left out; 0 is perfect, 1 is no better than no change at all. NaN where
             the exact features do not change.
-        edges_changed: links between a person and the members of their ego that exactly change.
+        edges_changed: links between a person and members of their ego that change exactly.
         edges_generated: such links that the generator changes.
         edges_right: changed by both.
-        edges_outside: links of a person that exactly change but reach beyond the factual ego,
-            where no generator of egos can follow.
+        edges_outside: links of a person that change exactly but reach beyond the factual ego,
+            which no generator of egos can follow.
     """
 
     people: int
@@ -65,7 +65,7 @@ def generator_error(
     people: int = 100,
     seed: int = 0,
 ) -> GeneratorError:
-    """Compare the generator of a fitted Gear with a causal model, one world a person.
+    """Compare the generator of a fitted Gear with a causal model, one world for each person.
 
     Features are compared in raw units, or as shares of the row where Gear normalises rows.
 
@@ -74,8 +74,8 @@ def generator_error(
         graph: the factual graph.
         causal_model: exact; that of the graph if not given.
         nodes: rows or mask of those to choose from; the test nodes if not given.
-        people: most people to compare on, chosen by a hash of their ids.
-        seed: of that choice, of the edges that the generator draws and of the model's noise.
+        people: most people to compare on, sampled by a hash of their ids.
+        seed: of that sample, of the edges that the generator draws and of the model's noise.
     """
     worlds = Worlds(graph, causal_model, seed=seed)
     chosen = select(graph, nodes)

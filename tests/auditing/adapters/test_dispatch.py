@@ -151,9 +151,8 @@ def test_output_is_for_modules() -> None:
     with pytest.raises(ParameterError) as caught:
         adapt(CopiesSens(), output="logits")
     assert str(caught.value) == (
-        "output of 'CopiesSens', a graph estimator: got 'logits'; allowed: 'auto': only the "
-        "outputs of a torch module can be read in another way. Next: leave it out; for logits "
-        "of other models, pass threshold=0."
+        "output of 'CopiesSens', a graph estimator: got 'logits'; allowed: 'auto': the option is "
+        "for torch modules only. Next: leave it out; for logits of other models, pass threshold=0."
     )
 
 

@@ -108,7 +108,7 @@ def test_missing_scores(worlds: Worlds, tmp_path: Path) -> None:
         assert str(caught.value) == (
             f"scores in {tmp_path}: got 2 of {count} score files missing, the first "
             "scores/placebo-unchanged-draw-0.csv; allowed: a score file for every world. "
-            "Next: score the graphs that are left, as README.txt in the folder says."
+            "Next: score the remaining graphs, as README.txt in the folder says."
         )
 
 

@@ -109,7 +109,7 @@ def test_output_says_what_they_are(worlds: Worlds) -> None:
         adapt(half, output="odds")
     assert str(caught.value) == (
         "output of 'Says': got 'odds'; allowed: auto, logits, probabilities. "
-        "Next: use 'auto' to have it decided by the outputs."
+        "Next: use 'auto' to decide by the outputs."
     )
 
 
@@ -192,7 +192,7 @@ def test_layers_that_keep_a_graph_look_at_each(worlds: Worlds, layer: Any) -> No
     assert all(vars(keeps.layer)[key] is value for key, value in kept.items())
     assert any(value is not None for value in kept.values())
     assert adapter.notes[0] == (
-        "It has layers that keep the first graph they see (cached=True): here they look at every "
+        "It has layers that cache the first graph they see (cached=True): here they read every "
         "graph anew."
     )
     assert len(plain.notes) == 1
@@ -234,9 +234,7 @@ def test_wrong_outputs(worlds: Worlds, answer: Callable[[Tensor], Any], message:
     assert str(caught.value) == where + message
 
 
-STATE = (
-    "It keeps a state that it changes when asked; it was asked every time in the state it came in."
-)
+STATE = "It changes a state of its own when it is called; every call began with the original state."
 
 
 class Counts(nn.Module):

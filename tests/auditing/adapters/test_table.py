@@ -151,7 +151,7 @@ def test_unfitted() -> None:
         with pytest.raises(NotFittedError) as caught:
             adapt(model, name="mine")
         assert str(caught.value) == (
-            "the model 'mine': got an estimator that was never fitted; allowed: a fitted "
+            "the model 'mine': got an estimator that was not fitted; allowed: a fitted "
             "estimator. Next: call fit(x, y) first."
         )
 
@@ -269,8 +269,8 @@ def test_labels_are_those_of_predict(graph: SensitiveGraph, worlds: Worlds, othe
     assert adapter.threshold == 0.5
     assert adapter.notes == (
         NO_EDGES,
-        "Its predict goes by its decision_function, not by its predict_proba: so does this audit, "
-        "with the logistic function of it cut at 0.5.",
+        "Its predict uses its decision_function, not its predict_proba: so does this audit, with "
+        "the logistic function of it cut at 0.5.",
     )
     # Whoever says where to cut, says what is cut: the probabilities.
     for chosen in (adapt(model, threshold=0.4), adapt(adapter, threshold=0.4)):
@@ -303,8 +303,8 @@ def test_labels_that_no_score_gives_are_noted(graph: SensitiveGraph, worlds: Wor
     )
     assert adapter.notes == (
         NO_EDGES,
-        "Its predict gives another label than its scores at 0.5 for 5 of 60 people: this audits "
-        "the scores cut at 0.5.",
+        "Its predict and its scores cut at 0.5 differ for 5 of 60 people: this audit uses the "
+        "scores cut at 0.5.",
     )
     evaluation = measure(model, worlds, nodes=SOME, self_people=0)
     assert adapter.notes[1] in evaluation.notes

@@ -152,7 +152,7 @@ def test_a_folder_of_something_else(worlds: Worlds, graph: SensitiveGraph, tmp_p
     fitted = FittedCausalModel().fit(graph)
     scaled = graph.replace(x=torch.cat([graph.x[:, :1], graph.x[:, 1:] * 2], dim=1))
     export_worlds(Worlds(graph, fitted), tmp_path / "c", nodes=NODES, self_people=0)
-    alone = "worlds with other people asked about alone, or other causal models"
+    alone = "worlds with other people for self, or other causal models"
     for again, folder, self_people, got in (
         (worlds, tmp_path / "a", 1, alone),
         (Worlds(graph, draws=2, seed=4), tmp_path / "a", 0, "worlds with another seed"),
@@ -177,7 +177,7 @@ def test_a_folder_of_something_else(worlds: Worlds, graph: SensitiveGraph, tmp_p
             "another seed and other columns left out",
         ),
         ({"nodes": "all", "draws": 5}, "another number of draws and other people to audit"),
-        ({"self_people": 9}, "another number of people asked about alone"),
+        ({"self_people": 9}, "another number of people for self"),
     ],
 )
 def test_what_differs_is_named(
@@ -232,7 +232,7 @@ def test_a_full_disk_is_seen_before(
     size = sum(file.stat().st_size for file in path.iterdir())
     assert str(caught.value) == (
         f"worlds in {tmp_path}: got 2e-06 GB of free disk; allowed: {size * 12 * 1.1 / 1e9:.3g} GB "
-        "for 12 worlds. Next: make room, export to another disk, or ask for fewer self_people or "
+        "for 12 worlds. Next: make room, export to another disk, or use fewer self_people or "
         "draws."
     )
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""Models behind a command: a program of any language that reads a graph and writes scores."""
+"""Models behind a command: a program in any language that reads a graph and writes scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fairgear.auditing.worlds import World
 from fairgear.errors import ParameterError
 from fairgear.metrics.inputs import Floats
 
-# The ending that the other program's own library expects or adds.
+# The ending that the other program's libraries expect or add.
 _SCORES = {"csv": "scores.csv", "parquet": "scores.parquet", "npz": "scores.npy"}
 _LONGEST = 200
 
@@ -33,12 +33,12 @@ class CommandAdapter(Adapter):
 
     Args:
         command: a line such as `Rscript score.R {graph} {scores}`, run without a shell. `{graph}`
-            is where the world's graph is, `{scores}` the file that the program writes; without
+            is the path of the world's graph, `{scores}` the file that the program writes; without
             it, scores are read from standard output, as CSV.
         name: the command if not given.
         threshold: 0.5, of probabilities, if not given; with one, scores may be any numbers.
         format: of the graph: "csv", "parquet" or "npz".
-        time_limit: seconds that one world may take; the program and what it started are ended.
+        time_limit: seconds for one world; then the program and its children are killed.
     """
 
     kind = "command"
@@ -63,7 +63,7 @@ class CommandAdapter(Adapter):
         self._time_limit = time_limit
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
-        """What the program wrote for `nodes`."""
+        """The scores that the program wrote for `nodes`."""
         known = person_ids(world.graph)
         rows = nodes.cpu().numpy()
         with (
@@ -89,7 +89,7 @@ class CommandAdapter(Adapter):
             word.replace("{graph}", str(graph)).replace("{scores}", str(scores))
             for word in self._words
         ]
-        # Files, not pipes: nobody waits for a reader, however much is written.
+        # Files, not pipes: a program that writes much never waits for a reader.
         printed, complaints = folder / "stdout", folder / "stderr"
         status = self._status(world, words, printed, complaints)
         if status:
@@ -115,7 +115,7 @@ class CommandAdapter(Adapter):
     def _status(self, world: World, words: Sequence[str], printed: Path, complaints: Path) -> int:
         with printed.open("wb") as output, complaints.open("wb") as errors:
             try:
-                # In a session of its own, so that all it starts can be ended with it.
+                # In a session of its own, so that its children can be killed with it.
                 process = subprocess.Popen(
                     words,
                     stdin=subprocess.DEVNULL,
@@ -140,8 +140,8 @@ class CommandAdapter(Adapter):
                     "give it a longer time_limit, or make it faster",
                 ) from error
             finally:
-                # Also on Ctrl-C, which its own session does not hear; and what it left running in
-                # the background is ended with it.
+                # Also on Ctrl-C, which its session does not receive; and background processes
+                # that it left running are killed too.
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
@@ -151,7 +151,7 @@ class CommandAdapter(Adapter):
 
 
 def _words(command: str) -> list[str]:
-    """The words of the line, as a shell would split it."""
+    """The words of the line, split as a shell does."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -177,22 +177,22 @@ def _last_line(path: Path) -> str:
 
 
 class _Terminated(SystemExit):
-    """SIGTERM, on its way through everything that has something to clear away."""
+    """SIGTERM as an exception, so that open contexts clean up."""
 
 
 @contextmanager
 def sigterm_unwinds() -> Iterator[None]:
-    """Inside, SIGTERM is an exception; outside, whoever handled it before handles it."""
+    """Inside, SIGTERM raises an exception; afterwards the previous handler gets the signal."""
     before = signal.getsignal(signal.SIGTERM)
     ours = threading.current_thread() is threading.main_thread()
-    # Only the main thread may set handlers; None is one that Python did not set, and cannot put
-    # back; and whoever ignores the signal wants to go on.
+    # Only the main thread may set handlers, a handler that Python did not set (None) cannot be
+    # restored, and a process that ignores the signal should continue.
     if not ours or before is None or before is signal.SIG_IGN:
         yield
         return
 
     def unwind(number: int, frame: FrameType | None) -> None:
-        # Once is enough: a second one must not interrupt the clearing away.
+        # A second signal must not interrupt the clean-up.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise _Terminated(128 + number)
 
@@ -202,7 +202,7 @@ def sigterm_unwinds() -> Iterator[None]:
     except _Terminated:
         signal.signal(signal.SIGTERM, before)
         os.kill(os.getpid(), signal.SIGTERM)
-        # A handler that lets us live has still lost us the program.
+        # Even if the previous handler returns, the program is gone.
         raise
     finally:
         signal.signal(signal.SIGTERM, before)

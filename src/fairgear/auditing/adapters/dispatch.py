@@ -1,4 +1,4 @@
-"""Which adapter a model gets: by what it can do."""
+"""Chooses the adapter of a model by its interface."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def adapt(
     threshold: float | None = None,
     output: str = "auto",
 ) -> Adapter:
-    """The adapter for `model`, whatever it is; an adapter is its own, or a copy of it.
+    """The adapter of `model`; an adapter is returned as it is, or as a copy with other options.
 
     Args:
         model: a fitted estimator over graphs, a torch module, a scikit-learn classifier, a
             callable from a graph to scores, or an adapter.
         name: what reports call it.
-        threshold: label 1 is given above it; the model's own, or 0.5, if not given.
-        output: for a torch module: "logits", "probabilities", or "auto" to go by its outputs.
+        threshold: scores above it give label 1; the model's own, or 0.5, if not given.
+        output: for a torch module: "logits", "probabilities", or "auto" to decide by its outputs.
     """
     if isinstance(model, type):
         raise _unfit(f"the class {model.__name__}", "pass an instance, fitted")
@@ -63,7 +63,7 @@ def adapt(
         raise ParameterError(
             f"output of {adapter.name!r}, a {adapter.kind}",
             repr(output),
-            "'auto': only the outputs of a torch module can be read in another way",
+            "'auto': the option is for torch modules only",
             "leave it out; for logits of other models, pass threshold=0",
         )
     return adapter
@@ -77,7 +77,7 @@ def _over_graphs(model: Any) -> bool:
     try:
         takes_nodes = "nodes" in inspect.signature(ask).parameters
     except (TypeError, ValueError):
-        # Compiled functions need not say what they take.
+        # Compiled functions may have no signature.
         takes_nodes = False
     return takes_nodes or (hasattr(model, "threshold_") and not isinstance(model, BaseEstimator))
 

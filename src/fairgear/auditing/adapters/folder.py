@@ -1,4 +1,4 @@
-"""Folders of scores: worlds that were exported, and scored by somebody else."""
+"""Folders of scores: worlds that were exported and scored elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairgear.metrics.inputs import Floats
 
 
 class FolderAdapter(Adapter):
-    """Looks scores up in a folder that `export_worlds` wrote and somebody completed.
+    """Reads scores from a folder that `export_worlds` wrote and that was completed elsewhere.
 
     Args:
         folder: with manifest.json, and `scores/NAME.csv` (or .parquet, .npy) for every world.
@@ -46,7 +46,7 @@ class FolderAdapter(Adapter):
         return entry is not None and entry.is_of(world)
 
     def check(self, worlds: Worlds) -> None:
-        """Refuse other worlds than the exported ones, and a folder with gaps."""
+        """Refuse worlds other than the exported ones, and an incomplete folder."""
         differs = self.manifest.differences(worlds)
         if differs:
             raise FileError(
@@ -61,7 +61,7 @@ class FolderAdapter(Adapter):
             raise self._incomplete(missing)
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
-        """What was written for `nodes`; the world's graph is not needed, and not made."""
+        """The scores written for `nodes`; the world's graph is not built."""
         if not self.can_score(world):
             raise FileError(
                 f"scores in {self._folder}",
@@ -82,7 +82,7 @@ class FolderAdapter(Adapter):
         return self.manifest.name_of(row)
 
     def _scores(self, entry: WorldEntry) -> Path | None:
-        """The file with the scores of a world, in whichever form it came."""
+        """The file with the scores of a world, in any of the formats."""
         usual = self._folder / entry.scores
         forms = (usual.with_suffix(ending) for ending in SCORE_ENDINGS)
         return next((path for path in forms if path.exists()), None)
@@ -96,5 +96,5 @@ class FolderAdapter(Adapter):
             f"{len(missing)} of {len(self.manifest.worlds)} score files missing, "
             f"the first {missing[0].scores}",
             "a score file for every world",
-            "score the graphs that are left, as README.txt in the folder says",
+            "score the remaining graphs, as README.txt in the folder says",
         )

@@ -26,14 +26,14 @@ _SUM_ERROR = 2e-3
 class ModuleAdapter(Adapter):
     """A module whose `forward(x, edge_index)` returns (n,), (n, 1) or (n, 2).
 
-    It is called in evaluation mode, without gradients, where its parameters are; the mode of each
-    of its parts and its buffers are put back afterwards.
+    It is called in evaluation mode, without gradients, on the device of its parameters. The modes
+    of its parts and its buffers are restored afterwards.
 
     Args:
         module: the model.
         name: that of its class if not given.
-        threshold: 0.5 if not given; of probabilities, also where outputs are logits.
-        output: what it returns; "auto" decides by the first world, and keeps to it.
+        threshold: 0.5 if not given; a probability, also where outputs are logits.
+        output: what it returns; "auto" decides by the first world.
     """
 
     kind = "PyTorch module"
@@ -55,7 +55,7 @@ class ModuleAdapter(Adapter):
                 f"output of {self.name!r}",
                 repr(output),
                 ", ".join(get_args(Output)),
-                "use 'auto' to have it decided by the outputs",
+                "use 'auto' to decide by the outputs",
             )
         self._output = output
         self._check_signature()
@@ -80,7 +80,7 @@ class ModuleAdapter(Adapter):
         try:
             signature = inspect.signature(self._module.forward)
         except (TypeError, ValueError):
-            # A compiled forward need not say what it takes; the first call will.
+            # A compiled forward may have no signature; the first call will tell.
             return
         try:
             signature.bind("x", "edge_index")
@@ -101,23 +101,23 @@ class ModuleAdapter(Adapter):
         with torch.no_grad(), _evaluating(self._module) as forgetful:
             if forgetful:
                 self._note(
-                    "It has layers that keep the first graph they see (cached=True): "
-                    "here they look at every graph anew."
+                    "It has layers that cache the first graph they see (cached=True): here they "
+                    "read every graph anew."
                 )
-            put_back = remember(self._module)
+            restore = saved_buffers(self._module)
             try:
                 found = self._module(x, edge_index)
-                # What it returned may be the very state that is put back.
+                # What it returned may be the very state that is restored.
                 return found.clone() if isinstance(found, Tensor) else found
             finally:
-                if put_back():
+                if restore():
                     self._note(
-                        "It keeps a state that it changes when asked; it was asked every time in "
-                        "the state it came in."
+                        "It changes a state of its own when it is called; every call began with "
+                        "the original state."
                     )
 
     def _decide(self, table: Floats) -> Output:
-        """What the outputs are; rows without a number say nothing about it."""
+        """Whether the outputs are logits; rows that are not finite are ignored."""
         known = table[np.isfinite(table).all(axis=1)]
         if table.shape[1] == 1:
             if within_unit(known):
@@ -133,7 +133,7 @@ class ModuleAdapter(Adapter):
 
 
 def _logistic(logits: Floats) -> Floats:
-    """The probability of class 1, of one column or of two."""
+    """The probability of class 1, from one column or two."""
     values = torch.from_numpy(logits)
     found = values.sigmoid()[:, 0] if logits.shape[1] == 1 else values.softmax(dim=1)[:, 1]
     result: Floats = found.numpy()
@@ -142,10 +142,10 @@ def _logistic(logits: Floats) -> Floats:
 
 @contextmanager
 def _evaluating(module: nn.Module) -> Iterator[bool]:
-    """Evaluation mode inside, and no memory of other graphs; says whether there was any."""
+    """Evaluation mode inside, without cached graphs; yields whether any layer caches."""
     parts = list(module.modules())
     modes = [part.training for part in parts]
-    # PyG's name for layers that compute what depends on the edges once, for good.
+    # PyG's attribute of layers that compute what depends on the edges only once.
     keepers = [part for part in parts if getattr(part, "cached", None) is True]
     kept = [
         {key: value for key, value in vars(part).items() if key.startswith("_cached")}
@@ -163,19 +163,19 @@ def _evaluating(module: nn.Module) -> Iterator[bool]:
             vars(part).update(cached=True, **memory)
 
 
-def remember(module: nn.Module) -> Callable[[], bool]:
-    """Copy every buffer; returns what puts all back, and says whether there was anything to."""
+def saved_buffers(module: nn.Module) -> Callable[[], bool]:
+    """Copy every buffer; the result restores them, and returns whether any had changed."""
     kept = []
     for part in module.modules():
         held: dict[str, Tensor | None] = dict(part._buffers.items())
         copies = {name: _copied(value) for name, value in held.items() if value is not None}
         kept.append((part, held, copies))
 
-    def put_back() -> bool:
+    def restore() -> bool:
         changed = [_restored(part, held, copies) for part, held, copies in kept]
         return any(changed)
 
-    return put_back
+    return restore
 
 
 def _copied(value: Tensor) -> tuple[Tensor, int]:
@@ -185,7 +185,7 @@ def _copied(value: Tensor) -> tuple[Tensor, int]:
 def _restored(
     part: nn.Module, held: dict[str, Tensor | None], copies: dict[str, tuple[Tensor, int]]
 ) -> bool:
-    """Whether a part of the module had changed its own buffers, which it now has not."""
+    """Restore the buffers of one part; returns whether any had changed."""
     new = [name for name in part._buffers if name not in held]
     for name in new:
         delattr(part, name)
@@ -194,7 +194,7 @@ def _restored(
         if getattr(part, name) is not value:
             setattr(part, name, value)
             changed = True
-        # The tensor itself, not only its name: others may hold it.
+        # The tensor itself, not only its name: other objects may refer to it.
         if value is not None and not _is_still(value, *copies[name]):
             with torch.no_grad():
                 value.copy_(copies[name][0])
@@ -204,9 +204,9 @@ def _restored(
 
 def _is_still(value: Tensor, copy: Tensor, version: int) -> bool:
     if value.layout != torch.strided:
-        # Sparse ones cannot be compared by value, but count what is done to them.
+        # Sparse tensors cannot be compared by value, but count their changes.
         return value._version == version
     if value.shape != copy.shape:
         return False
-    # What is no number must stay none, and equals nothing.
+    # NaN must stay NaN, and equals nothing.
     return bool(((value == copy) | ((value != value) & (copy != copy))).all())

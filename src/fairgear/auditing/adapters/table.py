@@ -1,4 +1,4 @@
-"""scikit-learn estimators, which see the features of a person and no edges."""
+"""scikit-learn estimators, which read a person's features and no edges."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Cut:
         method: what gives the scores; a decision function is turned into probabilities by the
             logistic function.
         threshold: of probabilities.
-        note: how the model was read, where it is not as usual.
+        note: how the model was read, if not in the usual way.
     """
 
     method: Method
@@ -55,11 +55,11 @@ class TableAdapter(Adapter):
     Args:
         model: in the manner of scikit-learn, with the classes 0 and 1.
         name: that of its class if not given.
-        threshold: the model's own, or 0.5, if not given; of probabilities, which a decision
-            function is turned into by the logistic function.
+        threshold: the model's own, or 0.5, if not given; a probability. A decision function is
+            turned into probabilities by the logistic function.
 
-    Where no threshold is given, the labels are meant to be those of its `predict`: `check` picks
-    the numbers that give them on the factual graph, and notes it where none do.
+    Without a threshold, the labels should be those of its `predict`: `check` finds the scores and
+    the cut that reproduce them on the factual graph, and adds a note if there are none.
     """
 
     kind = "scikit-learn estimator"
@@ -78,7 +78,7 @@ class TableAdapter(Adapter):
         self._set_threshold(threshold)
 
     def check(self, worlds: Worlds) -> None:
-        """Find out how its `predict` decides, unless somebody chose a threshold."""
+        """Find out how its `predict` decides, unless the user chose a threshold."""
         if self._any_numbers or not hasattr(self._model, "predict"):
             return
         world, everyone = worlds.factual, torch.arange(len(worlds.graph.x))
@@ -94,8 +94,8 @@ class TableAdapter(Adapter):
                 return
         threshold = f"{cuts[0].threshold:g}"
         note = (
-            f"Its predict gives another label than its scores at {threshold} for {differing[0]} of "
-            f"{len(everyone)} people: this audits the scores cut at {threshold}."
+            f"Its predict and its scores cut at {threshold} differ for {differing[0]} of "
+            f"{len(everyone)} people: this audit uses the scores cut at {threshold}."
         )
         self._read(replace(cuts[0], note=note))
 
@@ -120,14 +120,14 @@ class TableAdapter(Adapter):
             self._read(Cut(usual, self.threshold))
 
     def _read(self, cut: Cut) -> None:
-        """Read the model in this way, and forget what was said on any other."""
+        """Read the model in this way, and drop the note on any other."""
         self.notes = tuple(note for note in self.notes if note != self._cut.note)
         self._cut, self.threshold = cut, cut.threshold
         if cut.note:
             self._note(cut.note)
 
     def _features(self, graph: SensitiveGraph, rows: Tensor) -> Any:
-        """The rows of x that it was fitted for, always a copy."""
+        """The rows of x, with the columns that it was fitted on; always a copy."""
         x = graph.x.cpu()[rows].numpy()
         column = graph.sens_column
         wanted = getattr(self._model, "feature_names_in_", None)
@@ -163,7 +163,7 @@ class TableAdapter(Adapter):
                 check_is_fitted(self._model)
                 return
         except UnfittedEstimator as error:
-            raise self._unfitted("an estimator that was never fitted", "") from error
+            raise self._unfitted("an estimator that was not fitted", "") from error
         if not hasattr(self._model, "classes_"):
             graphs = "; if it is one over graphs, pass lambda graph: model.predict_proba(graph)"
             raise self._unfitted("an estimator without classes_", graphs)
@@ -178,7 +178,7 @@ class TableAdapter(Adapter):
 
     def _check_classes(self) -> None:
         classes = getattr(self._model, "classes_", ())
-        # Text that spells 0 and 1 equals no number, and several outputs have a list of classes.
+        # "0" and "1" as text do not equal numbers; several outputs have a list of classes each.
         if [np.ndim(value) for value in classes] == [0, 0] and list(classes) == [0, 1]:
             return
         shown = ", ".join(repr(getattr(value, "tolist", lambda v=value: v)()) for value in classes)
@@ -195,17 +195,17 @@ def possible_cuts(model: Any) -> list[Cut]:
     chosen = _thresholded(model)
     if chosen is not None:
         return _own_cuts(chosen)
-    # One that has neither is asked all the same, and the error then says so.
+    # A model with neither is called anyway, and the error says so.
     found = [Cut(method) for method in _METHODS if hasattr(model, method)] or [Cut(_METHODS[0])]
     note = (
-        "Its predict goes by its decision_function, not by its predict_proba: so does this audit, "
-        "with the logistic function of it cut at 0.5."
+        "Its predict uses its decision_function, not its predict_proba: so does this audit, with "
+        "the logistic function of it cut at 0.5."
     )
     return [*found[:1], *(Cut(cut.method, note=note) for cut in found[1:])]
 
 
 def _thresholded(model: Any) -> Any:
-    """The part of the model that was given a threshold of its own; None where there is none."""
+    """The part of the model that has a threshold of its own; None where there is none."""
     while True:
         if isinstance(model, FixedThresholdClassifier | TunedThresholdClassifierCV):
             return model
@@ -218,7 +218,7 @@ def _thresholded(model: Any) -> Any:
 
 
 def _own_cuts(model: Any) -> list[Cut]:
-    """As it is, and turned round: a threshold may be one of class 0, and need not say so."""
+    """The threshold as it is, and reversed: it may be a threshold of class 0."""
     usual = next(method for method in _METHODS if hasattr(model, method))
     method: Method = usual if model.response_method == "auto" else model.response_method
     by_odds = method == "decision_function"
@@ -226,7 +226,7 @@ def _own_cuts(model: Any) -> list[Cut]:
     threshold = (0.0 if by_odds else 0.5) if known == "auto" else float(known)
     note = f"Its own threshold is used: {threshold:g} of its {method}"
     note += ", by the logistic function." if by_odds else "."
-    # It gives its class where the number is the threshold or more; here label 1 is above it.
+    # It gives class 1 at the threshold or above; here label 1 is strictly above it.
     upward = float(expit(threshold)) if by_odds else threshold
     downward = float(expit(-threshold)) if by_odds else 1 - threshold
     return [

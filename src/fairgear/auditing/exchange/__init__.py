@@ -1,4 +1,4 @@
-"""Worlds as files, for models that live elsewhere, and the scores that come back."""
+"""Worlds as files for models that run elsewhere, and the scores that return."""
 
 from fairgear.auditing.exchange.export import export_worlds
 from fairgear.auditing.exchange.graph_files import GRAPH_FORMATS, GraphFormat, write_graph

@@ -1,4 +1,4 @@
-"""Exporting worlds: every graph that an audit asks about, in a folder for the other side."""
+"""Exporting worlds: every graph of an audit, in a folder, for a model that runs elsewhere."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _README = """\
    and a line for every node; or .parquet with these two columns; or .npy with one
    score a node in the order of the rows.
 4. A score is a probability, or any number that is higher where class 1 is likelier.
-   Class 1 is given above 0.5. Where it is given above another number, and wherever
-   scores are no probabilities, hand that number back with the folder: the audit of
-   these scores needs it, as --threshold NUMBER.
-5. manifest.json lists all graphs and score files. Hand the folder back when all are there.
+   Class 1 is given above 0.5. If it is given above another number, or if scores are
+   not probabilities, say so when you return the folder: the audit of these scores
+   needs that number, as --threshold NUMBER.
+5. manifest.json lists all graphs and score files. Return the folder when all are there.
 """
 _LAYOUTS = {
     "csv": "nodes.csv: {who}, sens, features. edges.csv: source, target by node_id, once each.",
@@ -68,15 +68,15 @@ def export_worlds(
     about: Mapping[str, Any] | None = None,
     extra: Sequence[World] = (),
 ) -> Manifest:
-    """Write every world of an audit to `folder`; what an earlier call finished stays.
+    """Write every world of an audit to `folder`; an interrupted export resumes.
 
     Args:
-        worlds: of the factual graph; without a causal model only the worlds that need none.
-        folder: new, empty, or begun by the same call before.
+        worlds: of the factual graph; without a causal model, only those that need none.
+        folder: new, empty, or begun by the same call.
         nodes: the people to audit; the test nodes if not given.
-        self_people: for how many of them the world is written in which they alone are flipped.
+        self_people: for how many of them to write the world in which they alone are flipped.
         format: "csv", "parquet" or "npz".
-        about: anything JSON can hold, kept in the manifest.
+        about: JSON data to keep in the manifest.
         extra: further worlds, such as those of other causal models.
     """
     form = check_format(format)
@@ -149,7 +149,7 @@ def _manifest(
 
 
 def _readme(graph: SensitiveGraph, manifest: Manifest) -> str:
-    """What the other side is told."""
+    """Instructions for whoever scores the graphs."""
     named = manifest.node_names is not None
     who = "node_id, node_name" if named else "node_id"
     return _README.format(
@@ -164,7 +164,7 @@ def _readme(graph: SensitiveGraph, manifest: Manifest) -> str:
 
 
 def _claim(folder: Path, manifest: Manifest, readme: str) -> None:
-    """Make the folder ours: new, empty, or begun with the same manifest."""
+    """Claim the folder: it must be new, empty, or begun with the same manifest."""
     try:
         held = [entry for entry in folder.iterdir() if not entry.name.endswith(TEMPORARY)]
     except FileNotFoundError:
@@ -191,7 +191,7 @@ def _write_worlds(
     with bar("writing worlds", total=len(places), done=len(places) - len(left)) as progress:
         for world in worlds:
             if world.name in left:
-                # What makes a world may show a bar too, and there is one line for them.
+                # Building a world may show a bar too, and there is one line for them.
                 with quiet():
                     graph = world.graph
                 write_graph(graph, places[world.name], form)
@@ -206,7 +206,7 @@ def _is_there(path: Path, form: GraphFormat) -> bool:
 
 
 def _check_room(folder: Path, first: Path, form: GraphFormat, count: int) -> None:
-    """Whether so many more worlds will fit, by the size of the first."""
+    """Check that so many more worlds fit on the disk, by the size of the first."""
     size = sum(file.stat().st_size for file in graph_files(first, form))
     needed = size * count * _MARGIN
     free = shutil.disk_usage(folder).free
@@ -215,7 +215,7 @@ def _check_room(folder: Path, first: Path, form: GraphFormat, count: int) -> Non
             f"worlds in {folder}",
             f"{free / 1e9:.3g} GB of free disk",
             f"{needed / 1e9:.3g} GB for {count} worlds",
-            "make room, export to another disk, or ask for fewer self_people or draws",
+            "make room, export to another disk, or use fewer self_people or draws",
         )
 
 

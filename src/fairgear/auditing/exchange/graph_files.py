@@ -1,4 +1,4 @@
-"""Graphs in files for other programs: features, sens and edges; no labels and no masks."""
+"""Graphs as files for other programs: features, sens and edges, without labels and masks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OWN_COLUMNS = ("node_id", "node_name", "sens")
 
 
 def check_format(name: str) -> GraphFormat:
-    """`name`, if graphs can be written that way."""
+    """`name`, if it is one of the formats."""
     for known in GRAPH_FORMATS:
         if name == known:
             return known
@@ -35,12 +35,12 @@ def check_format(name: str) -> GraphFormat:
 
 
 def graph_path(folder: Path, name: str, form: GraphFormat) -> Path:
-    """Where a graph is found: a folder of two tables, or one file."""
+    """The path of a graph: a folder of two tables, or one file."""
     return folder / (f"{name}.npz" if form == "npz" else name)
 
 
 def graph_files(path: Path, form: GraphFormat) -> tuple[Path, ...]:
-    """The files of a graph at `path`; it is there if all of them are."""
+    """The files of a graph at `path`."""
     return (path,) if form == "npz" else (path / f"edges.{form}", path / f"nodes.{form}")
 
 
@@ -48,11 +48,11 @@ def write_graph(graph: SensitiveGraph, path: Path, form: GraphFormat) -> None:
     """Write what a model may see of `graph`.
 
     Args:
-        graph: its numbers survive exactly, as text too.
+        graph: its numbers are kept exactly, also as text.
         path: for "csv" and "parquet" a folder: `nodes` with node_id, sens and the features by
             name, `edges` with source and target by node_id, each edge once. For "npz" a file
             with x, edge_index (row numbers, both directions), sens and node_id. In both, a
-            node_name beside node_id where people's ids are no whole numbers.
+            node_name beside node_id where ids are not whole numbers.
         form: "csv", "parquet" or "npz".
     """
     if form == "npz":
@@ -93,7 +93,7 @@ def _edge_table(graph: SensitiveGraph) -> pa.Table:
 
 
 def _write_arrays(graph: SensitiveGraph, path: Path) -> None:
-    # Text as text: objects would have to be pickled.
+    # As text: objects would have to be pickled.
     known: dict[str, Any] = {
         str(name): column.to_numpy(dtype=str if name == "node_name" else None)
         for name, column in person_ids(graph).items()
@@ -110,6 +110,6 @@ def _write_arrays(graph: SensitiveGraph, path: Path) -> None:
 
 
 def _features(graph: SensitiveGraph) -> NDArray[Any]:
-    # Half precision is written in single, which holds it exactly: not every program reads it.
+    # Half precision is written as single, which holds it exactly: few programs read it.
     x = graph.x.cpu() if graph.x.dtype == torch.float64 else graph.x.cpu().float()
     return x.numpy()

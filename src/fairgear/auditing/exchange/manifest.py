@@ -1,4 +1,4 @@
-"""The manifest of exported worlds: which graph they are of, and where each one's scores belong."""
+"""The manifest of exported worlds: their graph, and where the scores of each belong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairgear.metrics.inputs import Integers
 
 MANIFEST = "manifest.json"
 FORMAT = 3
-# What settles the worlds: where an earlier line differs, a later one differs because of it.
+# What determines the worlds. A difference in an earlier line explains those in later ones.
 _CAUSES = (
     ("about", "graph_format", "draws", "seed", "released_share"),
     ("graph", "features", "node_names"),
@@ -26,7 +26,7 @@ _CAUSES = (
     ("worlds",),
     ("fingerprint",),
 )
-# In words where the name of a setting is none.
+# Settings whose names are not words.
 _WORDS = {
     "graph_format": "another format",
     "draws": "another number of draws",
@@ -34,7 +34,7 @@ _WORDS = {
     "node_names": "other names of people",
     "audited": "other people to audit",
     "nodes": "other people to audit",
-    "self_people": "another number of people asked about alone",
+    "self_people": "another number of people for self",
     "affected_people": "another number of affected people",
     "other_causal_models": "another choice of causal models",
     "edges": "other edges",
@@ -44,7 +44,7 @@ _WORDS = {
     "standardize": "another scaling",
     "missing": "another treatment of missing values",
     "sha256": "other content of the files",
-    "worlds": "other people asked about alone, or other causal models",
+    "worlds": "other people for self, or other causal models",
     "fingerprint": "other labels or another split",
 }
 
@@ -61,26 +61,26 @@ class WorldEntry:
     scores: str
 
     def is_of(self, world: World) -> bool:
-        """Whether it stands for the same question."""
+        """Whether it is the entry of this world."""
         mine = (self.name, self.protocol, self.intervention, self.draw)
         return mine == (world.name, world.protocol, world.intervention, world.draw)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """All that the scores must be read with.
+    """Everything needed to read the scores.
 
     Attributes:
         graph_format: "csv", "parquet" or "npz".
-        fingerprint: of the worlds: scores of others are none of theirs.
+        fingerprint: of the worlds; scores of other worlds are refused.
         graph: fingerprint of edges, sens and node ids of the factual graph.
         features: fingerprint of its features.
-        causal_model: name and fingerprint of what made the worlds; None where there was none.
+        causal_model: name and fingerprint; None without one.
         draws, seed, released_share: of the worlds.
         node_ids: everyone, in the order of the rows.
-        node_names: what the data call them, in the same order; None where that is their id.
+        node_names: their names in the same order; None where ids are whole numbers.
         audited: the ids of the people to audit.
-        about: what else somebody wanted to keep.
+        about: anything else that was kept.
         worlds: each one.
     """
 
@@ -112,16 +112,16 @@ class Manifest:
         return np.array(self.node_ids, dtype=np.int64)
 
     def name_of(self, row: int) -> int | str:
-        """What the data call the person in a row: their name, or their id where it is a number."""
+        """What the data call the person in a row: their name, or else their id."""
         return self.node_ids[row] if self.node_names is None else self.node_names[row]
 
     def differences(self, worlds: Worlds) -> list[str]:
-        """What is another thing about `worlds` than about those that were exported, in words."""
+        """How `worlds` differ from those that were exported, in words."""
         return differences(self.to_dict(), settled_by(worlds))
 
 
 def settled_by(worlds: Worlds) -> dict[str, Any]:
-    """The fields of a manifest that say which worlds they are."""
+    """The fields of a manifest that identify the worlds."""
     graph, model = worlds.graph, worlds.causal_model
     return {
         "fingerprint": worlds.fingerprint,
@@ -137,7 +137,7 @@ def settled_by(worlds: Worlds) -> dict[str, Any]:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between two manifests, in words; what only follows from it is left out.
+    """What differs between two manifests, in words, without what only follows from it.
 
     Args:
         before: a whole manifest, as it is in the file.
@@ -160,7 +160,7 @@ def _in_words(name: str) -> str:
 
 
 def _leaves(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The names of the values that differ, however deep they are."""
+    """The names of the values that differ, at any depth."""
     found = []
     for key in {**before, **now}:
         old, new = before.get(key), now.get(key)

@@ -1,4 +1,4 @@
-"""Scores from another program: CSV or Parquet by id or name, or .npy in the order of the rows."""
+"""Scores of another program: CSV or Parquet by id or name, or .npy in the order of the rows."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def read_scores(
     what: str,
     names: Sequence[str] | None = None,
 ) -> Floats:
-    """The scores of the people in `rows`, in their order; what kind of file it is, it says itself.
+    """The scores of the people in `rows`, in their order; the content tells the kind of file.
 
     Args:
         path: a table with the columns node_id and score, in any order, for everyone or at least
             for those in `rows`; or a NumPy file with one score for every node. Where there are
-            `names`, a column node_name does for node_id.
+            `names`, a column node_name can replace node_id.
         node_ids: of all nodes, in the order of the graph.
-        rows: row numbers of those who are asked about.
+        rows: row numbers of the people.
         what: names the scores in messages.
-        names: of all nodes, in the order of the graph, where ids are no whole numbers.
+        names: of all nodes, in the order of the graph, where ids are not whole numbers.
     """
     try:
         content = path.read_bytes()
@@ -58,13 +58,13 @@ def read_scores(
 def _lines(
     keys: NDArray[Any], known: pd.Index, people: NDArray[Any], rows: Integers, what: str
 ) -> Integers:
-    """In which line each of `rows` is; every line must be that of somebody else.
+    """The line of each of `rows`; no two lines may be of the same person.
 
     Args:
         keys: whose each line is.
         known: everybody's key, in the order of the graph.
         people: everybody's name, for messages.
-        rows: who is asked about.
+        rows: the people.
         what: names the scores in messages.
     """
     index = pd.Index(keys)
@@ -103,7 +103,7 @@ def _csv(content: bytes, what: str, *, named: bool) -> tuple[NDArray[Any], Float
     try:
         header = next(text_csv.reader([first]))
     except text_csv.Error:
-        # A cell of hundreds of thousands of letters, say.
+        # Such as a cell of hundreds of thousands of characters.
         header = []
     key = _key_column(header, named=named)
     if "\0" in first or "\ufffd" in first or key is None:
@@ -127,7 +127,7 @@ def _csv(content: bytes, what: str, *, named: bool) -> tuple[NDArray[Any], Float
         raise _unfit(what, got, "write as many cells in every line") from error
     keys, cells = table[key], compute.utf8_trim_whitespace(table["score"])
     if key == "node_id":
-        # Ids that passed through floats on the other side end in .0.
+        # Ids that passed through floats elsewhere end in .0.
         trimmed = compute.utf8_trim_whitespace(keys)
         keys = compute.replace_substring_regex(trimmed, r"^(-?[0-9]+)\.0+$", r"\1")
     unknown = compute.is_in(cells, pa.array(["", "NA", "<NA>", "null", "None"]))
@@ -162,12 +162,12 @@ def _in_order(content: bytes, count: int, what: str) -> Floats:
 
 
 def _converted(name: str, column: pa.ChunkedArray, what: str) -> NDArray[Any]:
-    """A column as the numbers, or names, that it must hold; a missing score is NaN."""
+    """A column as numbers or names; a missing score is NaN."""
     kind = _KINDS[name]
     try:
         whole = column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        # Arrow says that a value is no number, or that its type can be none, but not where.
+        # Arrow says that a value cannot be converted, but not which one.
         first = next(cell for cell in column if not _is_a(kind, cell))
         got = f"{_shown(str(first))} in the column {name}"
         raise _unfit(what, got, f"write numbers as {name}") from error
@@ -181,13 +181,13 @@ def _is_a(kind: pa.DataType, cell: pa.Scalar) -> bool:
     try:
         cell.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        # There is no other way to ask: the two are its answer no.
+        # There is no other way to test it.
         return False
     return True
 
 
 def _key_column(header: list[str], *, named: bool) -> str | None:
-    """The column that says whose score it is; None where a table says that not at all, or twice."""
+    """The column of ids or names; None where it is missing or repeated."""
     keys = ("node_id", "node_name") if named else ("node_id",)
     key = next((name for name in keys if name in header), "node_id")
     return key if all(header.count(name) == 1 for name in (key, "score")) else None
