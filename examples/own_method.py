@@ -14,9 +14,8 @@ from torch import Tensor
 import fairgear as fg
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods import METHODS, Method
-from fairgear.methods.base import Scores, check_trainable
-from fairgear.methods.fit_files import columns_of
-from fairgear.methods.inputs import FeatureScaler
+from fairgear.methods.base import Scores, check_trainable, columns_of
+from fairgear.methods.features import FeatureScaler
 from fairgear.settings import Config, Range
 from fairgear.tensor_files import take
 from fairgear.training.checkpoints import load_module, module_tensors

@@ -22,7 +22,7 @@ from benchmarks.bench.push import (
     walk_matrix,
 )
 from fairgear.egos import PageRank, Structure, bits, find_egos
-from fairgear.methods.gear_config import GearConfig
+from fairgear.methods.gear.config import GearConfig
 
 K, ALPHA, TOLERANCE, LOOSE = 20, 0.15, 1e-5, 1e-4
 # The most people for fast and for slow sides. In a small graph a push reaches everybody and takes

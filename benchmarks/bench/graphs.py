@@ -16,7 +16,7 @@ from benchmarks.bench.plan import Plan
 from fairgear.compiled import compiled
 from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph, split, undirected_edges
-from fairgear.methods.gear_config import GearConfig
+from fairgear.methods.gear.config import GearConfig
 
 Ints = NDArray[np.int64]
 # Egos are found for this many people; what is timed per ego needs no more.

@@ -31,7 +31,7 @@ from benchmarks.bench.steps import embedding_case, gear_case, vae_case
 from benchmarks.bench.tables import MACHINE
 from fairgear.auditing.provenance import source_commit
 from fairgear.egos.memory import forget
-from fairgear.methods.gear_config import GearConfig
+from fairgear.methods.gear.config import GearConfig
 from fairgear.progress import log, quiet
 
 Row = dict[str, Any]

@@ -15,14 +15,13 @@ from benchmarks.bench.sparse import BATCHINGS, DATA_LIST, SparseEncoder, SparseL
 from fairgear.egos import EgoIndex
 from fairgear.egos.bits import unpack
 from fairgear.graph import SensitiveGraph
-from fairgear.methods.augmentation import VaeTask
-from fairgear.methods.ego_source import EgoSource
-from fairgear.methods.gear_config import GearConfig, GeneratorConfig, Regime
-from fairgear.methods.gear_data import GearData
-from fairgear.methods.gear_network import GearNetwork
-from fairgear.methods.gear_training import GearTask
-from fairgear.methods.generators import Ego, VaeGenerator
-from fairgear.methods.inputs import FeatureScaler
+from fairgear.methods.features import FeatureScaler
+from fairgear.methods.gear.config import GearConfig, GeneratorConfig, Recipe
+from fairgear.methods.gear.data import EgoSource, GearData
+from fairgear.methods.gear.generator import Ego, VaeGenerator
+from fairgear.methods.gear.generator_training import VaeTask
+from fairgear.methods.gear.network import GearNetwork
+from fairgear.methods.gear.training import GearTask
 from fairgear.nn import GraphVAE
 from fairgear.training import seeded
 
@@ -35,7 +34,7 @@ MOST_WHOLE = 10**4
 # Egos per forward pass, as Gear does it.
 CHUNK = 1024
 EGOS = 2048
-# Above this many labels the settings leave one way to train; the paper's preset has only one.
+# Above this many labels there is one training recipe; the paper's preset has only one.
 MANY_LABELS = 10**6
 
 
@@ -64,12 +63,12 @@ class Pool:
         """Columns without the sensitive one."""
         return len(self.scaler.mean)
 
-    def egos(self, device: torch.device, *, recorded: bool = True) -> EgoSource:
+    def egos(self, device: torch.device, *, captured: bool = True) -> EgoSource:
         """The egos of people of the pool, by their number in it.
 
-        Work whose sizes vary, such as sparse batches, cannot be recorded as a CUDA graph.
+        Work whose sizes vary, such as sparse batches, cannot be captured as a CUDA graph.
         """
-        kind = EgoSource if recorded else _NotRecorded
+        kind = EgoSource if captured else _NotCaptured
         return kind(self.graph, self.index, self.scaler.to(device), device)
 
     def data(self, egos: EgoSource) -> GearData:
@@ -90,12 +89,12 @@ class Pool:
         )
 
 
-class _NotRecorded(EgoSource):
+class _NotCaptured(EgoSource):
     """Egos for work whose sizes vary from step to step."""
 
     @property
-    def on_card(self) -> bool:
-        """Never recorded."""
+    def on_gpu(self) -> bool:
+        """Never, so that no step is captured."""
         return False
 
 
@@ -108,17 +107,17 @@ def gear_task(
     dropout: float | None = None,
 ) -> GearTask:
     """A task with fresh weights, the same whatever the batching."""
-    regime = _regime(config)
-    regime = regime if dropout is None else replace(regime, dropout=dropout)
+    recipe = _recipe(config)
+    recipe = recipe if dropout is None else replace(recipe, dropout=dropout)
     generator = config.generator
-    data = pool.data(pool.egos(device, recorded=batching == DENSE))
+    data = pool.data(pool.egos(device, captured=batching == DENSE))
     with seeded(0, "benchmark"):
         vae = GraphVAE(pool.features, generator.hidden, generator.latent).to(device).eval()
-        network = GearNetwork(pool.features, config, regime).to(device)
-    network.fit_inputs(data.x_asked, data.sens_asked, pool.scaler, None)
+        network = GearNetwork(pool.features, config, recipe).to(device)
+    network.fit_inputs(data.x_sample, data.sens_sample, pool.scaler, None)
     if batching != DENSE:
         network.encoder = SparseEncoder(network.encoder, batching)
-    return GearTask(network, config, regime, VaeGenerator(vae), data)
+    return GearTask(network, config, recipe, VaeGenerator(vae), data)
 
 
 def loss_of(task: GearTask, seed: int) -> dict[str, float]:
@@ -148,14 +147,14 @@ def gear_case(scene: Scene, config: GearConfig) -> Case:
 
         return Side(make, "" if batching == DENSE else DENSE)
 
-    regime, vae = _regime(config), config.generator
+    recipe, vae = _recipe(config), config.generator
     needs = counts.step(
-        batch=regime.batch_size,
+        batch=recipe.batch_size,
         k=config.k,
         f=pool.features,
-        seen=pool.features + int(config.use_sens),
+        seen=pool.features + int(recipe.use_sens),
         w=config.dim,
-        layers=regime.layers,
+        layers=recipe.layers,
         draws=config.neighbor_draws,
         h=vae.hidden,
         latent=vae.latent,
@@ -172,8 +171,8 @@ def gear_case(scene: Scene, config: GearConfig) -> Case:
     )
 
 
-def _regime(config: GearConfig) -> Regime:
-    return config.regimes(MANY_LABELS)[-1]
+def _recipe(config: GearConfig) -> Recipe:
+    return config.recipes(MANY_LABELS)[-1]
 
 
 def vae_task(
@@ -185,7 +184,7 @@ def vae_task(
         # It is called as the layer is that it stands in for, and is of another class.
         vae.encoder = SparseLayer(vae.encoder, batching)  # type: ignore[assignment]
     with seeded(0, "discriminator"):
-        return VaeTask(vae, config, pool.egos(device, recorded=batching == DENSE), len(pool))
+        return VaeTask(vae, config, pool.egos(device, captured=batching == DENSE), len(pool))
 
 
 def vae_loss(task: VaeTask, seed: int) -> dict[str, float]:
@@ -265,8 +264,8 @@ class _OneEgo(EgoSource):
         self._ego = Ego(x[None], graph.sens.to(device)[None], adjacency, members)
 
     @property
-    def on_card(self) -> bool:
-        """Not recorded: the released code is not."""
+    def on_gpu(self) -> bool:
+        """Not captured: the released code is not."""
         return False
 
     def __call__(self, people: Tensor) -> Ego:
@@ -321,8 +320,9 @@ def embedding_case(scene: Scene) -> Case:
         apart = (dense().run() - sparse().run()).abs().max()  # type: ignore[operator]
         return {DATA_LIST: f"representations differ by {float(apart):.1e}"}
 
-    seen = pool.features + int(config.use_sens)
-    needs = counts.embedding(1, config.k, seen, config.dim, int(config.layers or 2))
+    recipe = _recipe(config)
+    seen = pool.features + int(recipe.use_sens)
+    needs = counts.embedding(1, config.k, seen, config.dim, recipe.layers)
     sides = {DENSE: Side(dense), DATA_LIST: Side(sparse, DENSE)}
     return Case("person", len(pool.graph.x), sides, lambda: needs, checks)
 

@@ -18,6 +18,7 @@ from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_t
 from fairgear.errors import ParameterError
 
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a name"}
+_WORDS |= {dict: "a mapping"}
 
 
 class Range(NamedTuple):

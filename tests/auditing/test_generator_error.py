@@ -11,7 +11,7 @@ from fairgear.auditing import generator_error
 from fairgear.causal import flipped, for_graph
 from fairgear.errors import ParameterError
 from fairgear.methods import Gear, GeneratorConfig
-from fairgear.methods.generators import Ego, VaeGenerator
+from fairgear.methods.gear.generator import Ego, VaeGenerator
 from tests.auditing.models import small_graph
 
 

@@ -11,7 +11,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.bench import counts
 from benchmarks.bench.steps import Pool, gear_task, vae_task
-from fairgear.methods.gear_config import GearConfig, GeneratorConfig
+from fairgear.methods.gear.config import GearConfig, GeneratorConfig
+from fairgear.nn.encoders import EgoEncoder, SageEncoder
 from fairgear.nn.layers import SageLayer
 
 CPU = torch.device("cpu")
@@ -43,7 +44,7 @@ def plain_layers(monkeypatch: pytest.MonkeyPatch) -> None:
         return out
 
     # Two layers as one operation would pass by both.
-    monkeypatch.setattr("fairgear.nn.fused.available", lambda inputs: False)
+    monkeypatch.setattr(SageEncoder, "forward", EgoEncoder.forward)
     monkeypatch.setattr(SageLayer, "forward", everyone)
     monkeypatch.setattr(SageLayer, "centre", centre)
 
@@ -54,7 +55,7 @@ def step_needs(pool: Pool, config: GearConfig, layers: int) -> counts.Needs:
         batch=int(config.batch_size or 0),
         k=20,
         f=pool.features,
-        seen=pool.features + int(config.use_sens),
+        seen=pool.features + int(config.recipes(100)[0].use_sens),
         w=config.dim,
         layers=layers,
         draws=config.neighbor_draws,
@@ -66,7 +67,8 @@ def step_needs(pool: Pool, config: GearConfig, layers: int) -> counts.Needs:
 @pytest.mark.usefixtures("plain_layers")
 @pytest.mark.parametrize(("layers", "use_sens"), [(1, True), (2, False), (3, True)])
 def test_operations_of_a_training_step(pool: Pool, layers: int, use_sens: bool) -> None:
-    config = GearConfig.paper(dim=24, layers=layers, batch_size=10, use_sens=use_sens)
+    recipe = {"layers": layers, "use_sens": use_sens}
+    config = GearConfig.paper(dim=24, batch_size=10, recipe=recipe)
     found = operations(lambda: gear_task(pool, config, CPU).step(0))
     assert step_needs(pool, config, layers).operations == found
 

@@ -27,7 +27,7 @@ from benchmarks.bench.steps import (
     vae_task,
 )
 from fairgear.egos import PageRank, Structure, find_egos
-from fairgear.methods.gear_config import GearConfig, GeneratorConfig
+from fairgear.methods.gear.config import GearConfig, GeneratorConfig
 
 CPU = torch.device("cpu")
 

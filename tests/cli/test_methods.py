@@ -32,7 +32,22 @@ def test_every_setting_of_every_method_is_explained(capsys: pytest.CaptureFixtur
         assert main(["methods", "show", name, "--json"]) == 0
         settings = printed(capsys)["settings"]
         assert settings, name
-        assert all(setting["meaning"] for setting in settings.values()), name
+        assert all(one["meaning"] and one["allowed"] for one in settings.values()), name
+
+
+def test_settings_of_gear_are_shown_with_default_range_and_meaning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["methods", "show", "gear", "--json"]) == 0
+    settings = printed(capsys)["settings"]
+    assert settings["k"] == {
+        "default": 20,
+        "allowed": "a whole number from 1 to 64",
+        "meaning": "Members of an ego, its centre included.",
+    }
+    assert settings["erase"]["allowed"] == "a number from 0 to 1 or none"
+    assert settings["generator.steps"]["default"] == 1000
+    assert len([name for name in settings if "." not in name]) <= 20
 
 
 def test_an_unknown_method_lists_the_known(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ import fairgear as fg
 from fairgear.cli import main
 from fairgear.files import TEMPORARY
 from fairgear.methods import GearConfig
-from fairgear.methods.gear_training import GearTask
+from fairgear.methods.gear.training import GearTask
 from fairgear.metrics import METRICS
 from fairgear.runs.config import RunConfig
 from fairgear.runs.folder import RunFolder
@@ -28,7 +28,7 @@ from fairgear.tensor_files import read_tensors, write_tensors
 
 def small(steps: int, generator_steps: int) -> list[str]:
     """Flags for a model of 8 dimensions."""
-    flags = {"--gear.dim": 8, "--gear.k": 6, "--gear.validate-every": 10, "--device": "cpu"}
+    flags = {"--gear.dim": 8, "--gear.k": 6, "--device": "cpu"}
     flags |= {"--gear.steps": steps, "--gear.generator.steps": generator_steps}
     return [str(word) for pair in flags.items() for word in pair]
 
@@ -165,9 +165,9 @@ def test_a_preset_goes_before_the_settings_of_another(finished: Path, tmp_path: 
 
 
 def test_none_can_be_typed(tmp_path: Path) -> None:
-    gear = settled("--gear.erase", "none", "--gear.dropout", "0.25", out=tmp_path / "out").gear
-    assert (gear.erase, gear.dropout) == (None, 0.25)
-    assert gear == GearConfig(erase=None, dropout=0.25)
+    gear = settled("--gear.erase", "none", "--gear.logit-weight", "0.25", out=tmp_path / "out").gear
+    assert (gear.erase, gear.logit_weight) == (None, 0.25)
+    assert gear == GearConfig(erase=None, logit_weight=0.25)
 
 
 def test_presets_and_flags_lie_over_each_other() -> None:
@@ -312,7 +312,7 @@ def test_checkpoints_that_are_not_ours_are_refused(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("fairgear.methods.gear.GearTask.step", stop)
+        patch.setattr("fairgear.methods.gear.training.GearTask.step", stop)
         assert run(out=out) == 1
     assert "goes on from here" in capsys.readouterr().err
     checkpoint = out / "checkpoint" / "generator.safetensors"

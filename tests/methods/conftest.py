@@ -6,7 +6,7 @@ import fairgear as fg
 from fairgear import SensitiveGraph
 from fairgear.methods import Gear
 from tests.graphs import random_graph
-from tests.methods.tiny import tiny
+from tests.methods.gear.tiny import tiny
 
 
 @pytest.fixture(scope="session")

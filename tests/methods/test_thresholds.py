@@ -39,10 +39,10 @@ def test_a_threshold_that_costs_much_is_told_and_one_that_costs_little_is_not() 
     assert advice(y, right) == ""
     # Everybody above one half, in the same order: half of the labels are wrong.
     told = advice(y, 0.5 + right / 2)
-    assert "0.50 less accurate" in told
-    assert 'above 0.75; threshold="validation"' in told
+    assert "costs 0.50 of accuracy" in told
+    assert 'with 0.75; threshold="validation"' in told
     # One of twenty wrong is worth a line, one of forty is not.
     wrong = right.copy()
     wrong[9] = 0.505
-    assert "0.05 less accurate" in advice(y, wrong)
+    assert "costs 0.05 of accuracy" in advice(y, wrong)
     assert advice(np.tile(y, 2), np.concatenate([right, wrong])) == ""

@@ -6,10 +6,11 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from fairgear.methods.gear_config import ENCODER_NAMES
-from fairgear.methods.generators import Ego
-from fairgear.nn import ENCODERS, Classifier, EgoEncoder
+from fairgear.methods import GearConfig
+from fairgear.methods.gear.generator import Ego
+from fairgear.nn import ENCODERS, Classifier, EgoEncoder, encoders
 from fairgear.nn.encoders import Infomax, JumpingKnowledge
+from fairgear.settings import settings_of
 from tests.nn.ego_batches import centre_first_order, padded, random_egos, reordered
 
 NAMES = list(ENCODERS)
@@ -21,7 +22,8 @@ def made(name: str, layers: int = 2, dropout: float = 0.0) -> EgoEncoder:
 
 
 def test_every_encoder_that_the_settings_allow_exists() -> None:
-    assert sorted(ENCODER_NAMES) == sorted(NAMES)
+    allowed = settings_of(GearConfig)["encoder"].limit
+    assert sorted(allowed or ()) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -156,3 +158,54 @@ def test_infomax_ignores_padding() -> None:
         torch.manual_seed(3)
         values.append(encoder.auxiliary_loss(each.x, each.adjacency, each.mask).item())
     assert values[0] == pytest.approx(values[1], abs=1e-5)
+
+
+def plain(inputs: Tensor, weight: Tensor, rows: Tensor) -> Tensor:
+    return torch.bmm(rows, torch.relu(inputs @ weight.T))
+
+
+def example(egos: int, members: int, width: int, out: int) -> tuple[Tensor, ...]:
+    torch.manual_seed(egos + members)
+    inputs, rows = torch.randn(egos, members, width), torch.rand(egos, 2, members)
+    weight = torch.randn(out, width)
+    return inputs, weight.requires_grad_(), rows
+
+
+@pytest.mark.parametrize("block", [1, 500, 2**19])
+@pytest.mark.parametrize("shape", [(7, 5, 9, 33), (1, 1, 3, 2), (40, 20, 16, 64)])
+def test_values_and_gradients_are_those_of_plain_steps(
+    shape: tuple[int, int, int, int], block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoders, "_BLOCK", block)
+    inputs, weight, rows = example(*shape)
+    found = encoders.blocked_hidden(inputs, weight, rows, 0.0)
+    expected = plain(inputs, weight, rows)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    gradient = torch.randn_like(expected)
+    own, other = (torch.autograd.grad(value, weight, gradient)[0] for value in (found, expected))
+    torch.testing.assert_close(own, other, atol=1e-3, rtol=1e-4)
+
+
+def test_dropout_keeps_the_mean_and_the_gradient_follows_what_was_kept() -> None:
+    inputs, weight, rows = example(6, 8, 5, 30)
+    draws = [encoders.blocked_hidden(inputs, weight, rows, 0.25) for _ in range(400)]
+    expected = plain(inputs, weight, rows)
+    mean = torch.stack(draws).mean(dim=0)
+    # 400 draws: six standard errors of the largest.
+    assert float((mean - expected).detach().abs().max()) < 0.3 * float(expected.detach().max())
+    assert not torch.equal(draws[0], draws[1])
+    # The operation is linear in the weights where the signs stay: its value is its gradient's.
+    (gradient,) = torch.autograd.grad(draws[0].sum(), weight)
+    torch.testing.assert_close((gradient * weight).sum(), draws[0].sum(), atol=1e-2, rtol=1e-3)
+
+
+def test_the_encoder_gives_the_same_with_and_without_blocks() -> None:
+    torch.manual_seed(0)
+    encoder = ENCODERS["graphsage"](6, 16, 2, 0.5).eval()
+    ego = random_egos(d=6)
+    fast = encoder(ego.x, ego.adjacency, ego.mask)
+    # Inputs with gradients take the plain way.
+    x = ego.x.clone().requires_grad_()
+    plain = encoder(x, ego.adjacency, ego.mask)
+    torch.testing.assert_close(fast, plain, atol=1e-5, rtol=1e-5)
+    assert torch.autograd.grad(plain.sum(), x)[0].abs().sum() > 0

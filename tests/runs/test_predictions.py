@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fairgear import Gear, SensitiveGraph, load_model
 from fairgear.methods import METHODS, Method
-from fairgear.methods.network_method import NetworkMethod
+from fairgear.methods.base import NetworkMethod
 from fairgear.runs import predictions
 from fairgear.runs.predictions import write_matrix, write_predictions, write_table
 from tests.auditing.models import measure
@@ -26,8 +26,7 @@ GRAPH = random_graph(n=60, edges=150)
 
 @pytest.fixture(scope="module")
 def gear() -> Gear:
-    settings: dict[str, Any] = {"dim": 8, "k": 4, "steps": 5, "validate_every": 5}
-    return Gear(device="cpu", generator={"steps": 3}, **settings).fit(GRAPH)
+    return Gear(dim=8, k=4, steps=5, generator={"steps": 3}, device="cpu").fit(GRAPH)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def logistic() -> Method:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many people each piece was of; everything is small enough to have many pieces."""
     seen: list[int] = []
-    monkeypatch.setattr("fairgear.methods.gear._CHUNK", 16)
+    monkeypatch.setattr("fairgear.methods.gear.estimator._CHUNK", 16)
     monkeypatch.setattr(predictions, "CHUNK", 16)
     monkeypatch.setattr(predictions, "GROUP", 20)
     monkeypatch.setattr(predictions, "PREDICTION_GROUP", 20)

@@ -142,7 +142,7 @@ def test_quick_lines_train_little_and_are_otherwise_the_same() -> None:
             assert trained == {key: QUICK[key] for key in trained}, one.name
             assert one.entry.method.startswith("logistic") or trained
             changed = {key for key in short if short[key] != long[key]}
-            assert changed <= {*QUICK, "dim", "validate_every"}
+            assert changed <= {*QUICK, "dim"}
             shorter += bool(changed)
             assert (one.published, one.own) == (full[one.name].published, full[one.name].own)
     assert shorter > 50
@@ -152,7 +152,7 @@ def test_quick_settings_are_those_of_methods_that_are_there() -> None:
     for method in read_yaml("quick"):
         assert method in METHODS
     gear = settings(line(read_recipe("table2", quick=True), "GEAR"))
-    assert (gear["dim"], gear["validate_every"]) == (64, 20)
+    assert gear["dim"] == 64
 
 
 def test_an_unknown_name_is_refused_with_the_list() -> None:

@@ -16,7 +16,7 @@ from fairgear import SensitiveGraph
 from fairgear.graph import rows_of
 from fairgear.methods import Method
 from fairgear.methods.base import Scores, check_trainable
-from fairgear.methods.inputs import FeatureScaler
+from fairgear.methods.features import FeatureScaler
 from fairgear.settings import Config, Range
 from fairgear.training import Checkpoint, Task, seeded, train
 from fairgear.training.checkpoints import load_module, module_tensors

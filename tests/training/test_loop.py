@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fairgear.training import Checkpoint, History, Task, Validation, train
+from fairgear.training.loop import Run
 from tests.training.toy import Interrupted, Toy, same_weights
 
 
@@ -121,38 +122,6 @@ def test_the_best_state_is_left_in_the_modules_and_of_equals_the_first() -> None
     assert not task.module.training
 
 
-@pytest.mark.parametrize(("patience", "last"), [(0, 12), (2, 6), (4, 8), (5, 12), (100, 12)])
-def test_training_ends_when_nothing_has_been_better_for_long(patience: int, last: int) -> None:
-    task = Scripted([0.1, 0.9, 0.8, 0.9, 0.95, 0.2])
-    history = train(
-        task, steps=12, seed=0, description="scripted", validate_every=2, patience=patience
-    )
-    assert history.validation[-1]["step"] == last
-    assert history.best_step == (4 if last < 10 else 10)
-    assert task.module.weight.item() == history.best_step
-
-
-def test_a_run_that_gave_up_is_not_taken_up_again(tmp_path: Path) -> None:
-    path = tmp_path / "run.safetensors"
-
-    def trained(task: Scripted) -> History:
-        return train(
-            task,
-            steps=12,
-            seed=0,
-            description="scripted",
-            validate_every=2,
-            patience=4,
-            checkpoint=Checkpoint(path, "key"),
-        )
-
-    expected = trained(Scripted([0.1, 0.9, 0.8, 0.7]))
-    again = Scripted([])
-    assert trained(again) == expected
-    assert again.modes == []
-    assert again.module.weight.item() == 4
-
-
 def test_a_state_that_cannot_be_scored_is_never_the_best() -> None:
     task = Scripted([0.1, float("nan"), 0.05])
     history = train(task, steps=6, seed=0, description="scripted", validate_every=2)
@@ -204,3 +173,11 @@ def test_another_seed_or_name_of_a_run_draws_otherwise() -> None:
         weights.append(task.weights())
     assert not same_weights(weights[0], weights[1])
     assert not same_weights(weights[0], weights[2])
+
+
+def test_a_score_that_is_no_number_is_never_the_best() -> None:
+    run = Run(Toy(), None)
+    nan = float("nan")
+    for score in (nan, 0.5, nan, 0.7, 0.6):
+        run._record(Validation(score, {}))
+    assert run.history.best_score == 0.7

@@ -1,4 +1,4 @@
-"""A step in parts: the same whatever the number of processes, and what it is by hand."""
+"""Micro-batches: the same for any number of processes, and what they are by hand."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from fairgear import distributed
 from fairgear.errors import ParameterError
-from fairgear.ranks import Ranks
-from fairgear.training.micro_batches import accumulated, check_divides
+from fairgear.training.micro_batches import accumulated, check_micro_batches
 
 
 def network() -> nn.Sequential:
@@ -58,9 +58,10 @@ def test_a_part_draws_the_same_whichever_process_has_it(monkeypatch: pytest.Monk
         return {}
 
     after = []
-    for job in (Ranks(0, 1), Ranks(0, 2), Ranks(1, 2)):
-        monkeypatch.setattr("fairgear.training.micro_batches.ranks", lambda job=job: job)
-        monkeypatch.setattr(Ranks, "mean_", lambda self, tensors: None)
+    for rank, size in ((0, 1), (0, 2), (1, 2)):
+        monkeypatch.setattr(distributed, "rank", lambda rank=rank: rank)
+        monkeypatch.setattr(distributed, "size", lambda size=size: size)
+        monkeypatch.setattr(distributed, "all_mean", lambda tensors: None)
         torch.manual_seed(5)
         drawn.append([])
         accumulated(4, [model], work, torch.arange(8))
@@ -94,7 +95,10 @@ def test_one_part_is_the_plain_step() -> None:
     assert torch.equal(terms["draw"], expected)
 
 
-def test_processes_that_do_not_divide_the_parts_are_refused() -> None:
-    check_divides(4, Ranks(0, 2))
+def test_processes_that_do_not_divide_the_parts_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(distributed, "size", lambda: 2)
+    check_micro_batches(4)
     with pytest.raises(ParameterError, match="3 for 2 processes"):
-        check_divides(3, Ranks(0, 2))
+        check_micro_batches(3)

@@ -16,8 +16,8 @@ from fairgear.causal import CausalModel
 from fairgear.egos import EgoBatch
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.methods.gear import Gear
-from fairgear.methods.generators import Ego, self_perturbed
+from fairgear.methods.gear.estimator import Gear
+from fairgear.methods.gear.generator import Ego, self_perturbed
 from fairgear.progress import bar
 from fairgear.training import seeded
 

@@ -15,14 +15,12 @@ from cyclopts import App, CycloptsError
 from fairgear.cli.audit import ConditionsMet, audit_app
 from fairgear.cli.compare import compare_app
 from fairgear.cli.datasets import datasets_app
-from fairgear.cli.launch import LOST, StartProcesses, start
 from fairgear.cli.methods import methods_app
 from fairgear.cli.reproduce import reproduce_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
 from fairgear.cli.store import store_app
 from fairgear.errors import FairgearError, LostRankError, UnfinishedError
-from fairgear.joining import LAUNCHED
 from fairgear.version import installed_version
 
 app = App(
@@ -60,26 +58,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # But for some microseconds, which is how long the other thread mostly takes: waking one that
     # sleeps made a training step take half as long again.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
-    # The launcher says for all of its processes what ended them.
-    launched = LAUNCHED in os.environ
     try:
-        try:
-            app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
-        except StartProcesses as several:
-            return start(tokens, several.asked)
+        app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
     except ConditionsMet:
         return 3
     except CycloptsError as error:
         # The parser frames its message over several lines; ours is one.
         return _say(" ".join(str(error).split()) + " Next: see fairgear --help.", 2)
-    except LostRankError as error:
-        return LOST if launched else _say(str(error), 1)
-    except UnfinishedError as error:
+    except (LostRankError, UnfinishedError) as error:
         return _say(str(error), 1)
     except FairgearError as error:
         return _say(str(error), 2)
     except KeyboardInterrupt:
-        return 1 if launched else _say("interrupted; the same command goes on from here", 1)
+        return _say("interrupted; the same command goes on from here", 1)
     except BrokenPipeError:
         # The reader of our output has left, as `head` does; that is no error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from fairgear.cli.flags import given, options_of
-from fairgear.cli.launch import ONE_PROCESS, JobFlags, job
 from fairgear.cli.output import (
     Json,
     ends,
@@ -67,7 +66,6 @@ def audit(
     json: Json = False,
     settings: Settings = _USUAL,
     data: DataFlags = NO_DATA,
-    several: JobFlags = ONE_PROCESS,
 ) -> None:
     """Audit a model on the people of a graph, and on the graph as it would have been.
 
@@ -113,8 +111,10 @@ def audit(
     config = audit_config(merged(on_dataset(run, dataset), _typed(settings, data)))
 
     name = _slug(f"{config.short_name}-{model}")
-    with job(several, device):
-        from fairgear.ranks import ranks
+
+    from fairgear.distributed import on_rank0, process_group, rank
+
+    with process_group(device):
         from fairgear.runs import AuditFolder
         from fairgear.runs.audits import run_audit
         from fairgear.runs.model_spec import encoding_of, model_of
@@ -129,7 +129,7 @@ def audit(
             )
 
         folder = AuditFolder(out if out is not None else Path("audits") / name)
-        ranks().of_first(folder.claim_for_audit)
+        on_rank0(folder.claim_for_audit)
         # What a model prints is not the result.
         with redirect_stdout(sys.stderr):
             results = run_audit(
@@ -140,7 +140,7 @@ def audit(
                 encoding=encoding_of(model, against),
                 note=training_people_note(run, config),
             )
-        if ranks().first:
+        if rank() == 0:
             _finish(results, folder, conditions, json=json)
 
 

@@ -8,7 +8,7 @@ import inspect
 import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
 from cyclopts import Parameter
 
@@ -31,6 +31,8 @@ def flags_of(config: type[Config]) -> type[Any]:
     made: list[tuple[str, Any, Any]] = []
     for item in dataclasses.fields(config):
         hint = hints[item.name]
+        if get_origin(hint) is dict:
+            continue
         if isinstance(hint, type) and issubclass(hint, Config):
             inner = flags_of(hint)
             made.append((item.name, inner, dataclasses.field(default=inner())))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 from cyclopts import App
 
 from fairgear.cli.output import Json, print_json, print_table
 from fairgear.errors import FairgearError
-from fairgear.settings import Config
+from fairgear.settings import Config, settings_of
 
 methods_app = App(
     name="methods",
@@ -44,7 +46,7 @@ def list_methods(*, json: Json = False) -> None:
 
 @methods_app.command(name="show")
 def show(method: str, /, *, json: Json = False) -> None:
-    """Show the settings of a method, their defaults and their meaning.
+    """Show the settings of a method: defaults, allowed values and meaning.
 
     Parameters
     ----------
@@ -56,19 +58,30 @@ def show(method: str, /, *, json: Json = False) -> None:
     from fairgear.methods import METHODS
 
     kind = METHODS[method]
-    docs, defaults = _docs(kind.config_type), kind.config_type().to_dict()
-    settings = {
-        name: {"default": value, "meaning": docs.get(name, "")} for name, value in defaults.items()
-    }
+    settings = dict(_settings(kind.config_type))
     if json:
         print_json({"name": method, "summary": _summary(kind), "settings": settings})
         return
-    rows = [(name, one["default"], one["meaning"]) for name, one in settings.items()]
-    print_table(f"Settings of {method}", ("name", "default", "meaning"), rows)
+    print(f"{method}: {_summary(kind)}")  # noqa: T201
+    for name, one in settings.items():
+        meaning = textwrap.fill(one["meaning"], 76, initial_indent="    ", subsequent_indent="    ")
+        print(f"\n{name} = {one['default']}  ({one['allowed']})\n{meaning}")  # noqa: T201
+
+
+def _settings(config: type[Config], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every setting by its name, those of nested settings as `generator.steps`."""
+    docs, defaults = _docs(config), config()
+    for name, setting in settings_of(config).items():
+        default = getattr(defaults, name)
+        if isinstance(default, Config):
+            yield from _settings(type(default), f"{prefix}{name}.")
+            continue
+        found = {"default": default, "allowed": setting.allowed(), "meaning": docs.get(name, "")}
+        yield prefix + name, found
 
 
 def _docs(config: type[Any]) -> dict[str, str]:
-    """What the fields of settings mean, those that are inherited among them."""
+    """The meaning of each field, including inherited ones."""
     from fairgear.cli.flags import field_docs
 
     found: dict[str, str] = {}

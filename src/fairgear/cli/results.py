@@ -8,7 +8,6 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from fairgear.cli.flags import given
-from fairgear.cli.launch import ONE_PROCESS, JobFlags, job
 from fairgear.cli.output import Json, print_json
 from fairgear.cli.own_data import NO_DATA, DataFlags
 
@@ -62,7 +61,6 @@ def embed(
     scores: Annotated[bool, Parameter(negative=())] = False,
     json: Json = False,
     data: DataFlags = NO_DATA,
-    several: JobFlags = ONE_PROCESS,
 ) -> None:
     """Write one row a person: node_id, node_name where ids are text, and the representation.
 
@@ -101,9 +99,11 @@ def embed(
         )
     named = {"dataset": dataset, "data": given(data), "graph_seed": graph_seed}
     source = GraphSource.from_dict(named).checked(labelled=False)
-    with job(several, device):
+
+    from fairgear.distributed import process_group, rank
+
+    with process_group(device):
         from fairgear.methods import load_model
-        from fairgear.ranks import ranks
         from fairgear.runs.predictions import write_matrix, write_table
 
         graph = source.load(split=False, model=model)
@@ -112,7 +112,7 @@ def embed(
             rows, width = write_matrix(fitted, graph, out)
         else:
             rows, width = write_table(fitted, graph, out, scores=scores)
-        if not ranks().first:
+        if rank() > 0:
             return
         if json:
             print_json({"out": str(out), "rows": rows, "columns": width})

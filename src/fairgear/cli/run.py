@@ -8,10 +8,9 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from fairgear.cli.flags import flags_of, given
-from fairgear.cli.launch import ONE_PROCESS, JobFlags, job, processes
 from fairgear.cli.output import Json, print_json, print_metrics
 from fairgear.cli.own_data import NO_DATA, DataFlags
-from fairgear.methods.gear_config import GearConfig
+from fairgear.methods import GearConfig
 
 run_app = App(
     name="run",
@@ -19,8 +18,7 @@ run_app = App(
     help_epilogue=(
         "Examples: fairgear run   ·   fairgear run synthetic --seed 3 --out runs/three   ·   "
         "fairgear run --preset paper   ·   fairgear run --gear.fairness-weight 2 --json   ·   "
-        "fairgear run people.csv --label approved --sensitive sex --similarity 0.7   ·   "
-        "fairgear run --devices 2"
+        "fairgear run people.csv --label approved --sensitive sex --similarity 0.7"
     ),
     help_format="plaintext",
 )
@@ -44,7 +42,6 @@ def run(
     config: Path | None = None,
     json: Json = False,
     data: DataFlags = NO_DATA,
-    several: JobFlags = ONE_PROCESS,
     assignments: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
     gear: GearFlags = _NO_FLAGS,
 ) -> None:
@@ -112,20 +109,23 @@ def run(
         # It is noted in config.yaml, so that a resumed run has the same split.
         settings = settings.with_default_split()
     chosen = "micro_batches" in (values.get("gear") or {})
-    settings = with_micro_batches(settings, processes(several), chosen=chosen)
     name = f"{settings.short_name}-{settings.method}-{settings.seed}"
-    with job(several, settings.device):
+
+    from fairgear import distributed
+
+    with distributed.process_group(settings.device):
+        settings = with_micro_batches(settings, distributed.size(), chosen=chosen)
         _run(settings, out if out is not None else Path("runs") / name, json=json)
 
 
 def _run(settings: Any, out: Path, *, json: bool) -> None:
-    """What every process of a job does."""
+    """What every process does."""
+    from fairgear.distributed import on_rank0
     from fairgear.progress import log
-    from fairgear.ranks import ranks
     from fairgear.runs import RunFolder, run
 
     folder = RunFolder(out)
-    done = ranks().of_first(folder.report.exists)
+    done = on_rank0(folder.report.exists)
     results = run(settings, folder)
     if done:
         log(f"{folder.path} holds this run, finished; nothing to do")

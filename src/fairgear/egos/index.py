@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fairgear.distributed import all_gather, all_true, share
 from fairgear.egos import bits
 from fairgear.egos.batches import EgoBatch, Rows, make_batch
 from fairgear.egos.pagerank import PageRank, checked_rows, find_egos
@@ -19,7 +20,6 @@ from fairgear.egos.structure import Structure
 from fairgear.errors import FileError, ParameterError
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.progress import log
-from fairgear.ranks import ranks
 
 # Part of every key: raise it when the same parameters may give other egos.
 METHOD = 1
@@ -78,7 +78,7 @@ class EgoIndex:
         path = Path(folder) / f"{key}.safetensors"
         index = cls._kept(path, key)
         # Building is work that the processes of a job share: all read, or all build.
-        whole = ranks().everywhere(index is not None)
+        whole = all_true(index is not None)
         if index is None or not whole:
             index = cls.build(graph, **params)
             index.save(path)
@@ -144,14 +144,14 @@ class EgoIndex:
 
 def found_egos(structure: Structure, how: PageRank, rows: Tensor) -> dict[str, Any]:
     """The fields of an index of `rows`; the processes of a job find those of their share each."""
-    job, total = ranks(), len(rows)
-    egos = find_egos(structure, how, nodes=rows[job.share(total)])
+    total = len(rows)
+    egos = find_egos(structure, how, nodes=rows[share(total)])
     words = bits.pack(structure.canonical, egos.ids, egos.mask)
     return {
-        "ids": job.gathered(egos.ids.int(), total),
-        "mask": job.gathered(egos.mask, total),
-        "adjacency": job.gathered(words, total),
-        "uncertified": int(job.gathered(egos.uncertified, total).sum()),
+        "ids": all_gather(egos.ids.int(), total),
+        "mask": all_gather(egos.mask, total),
+        "adjacency": all_gather(words, total),
+        "uncertified": int(all_gather(egos.uncertified, total).sum()),
     }
 
 

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairgear.distributed import all_true, barrier, on_rank0
 from fairgear.egos.index import EgoIndex, found_egos
 from fairgear.egos.pagerank import PageRank
 from fairgear.egos.structure import Structure
@@ -23,7 +24,6 @@ from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph
 from fairgear.npy_stream import raw_bytes
 from fairgear.progress import bar, log, quiet
-from fairgear.ranks import ranks
 
 # Nodes of a shard: what is lost where the work is cut short.
 SHARD = 65_536
@@ -50,15 +50,11 @@ def sharded(
     n = len(graph.x)
     shards = EgoShards(Path(folder) / key, key, n, PageRank(**how).k)
     # One after the others: where the disk is shared, the first has made the files for all.
-    ranks().of_first(shards.allocate)
+    on_rank0(shards.allocate)
     shards.allocate()
     ranges = [(begin, min(begin + shard, n)) for begin in range(0, n, shard)]
     uncertified = [shards.uncertified(*rows) for rows in ranges]
-    missing = [
-        place
-        for place, count in enumerate(uncertified)
-        if not ranks().everywhere(count is not None)
-    ]
+    missing = [place for place, count in enumerate(uncertified) if not all_true(count is not None)]
     if missing:
         if len(missing) < len(ranges):
             log(f"egos: {len(ranges) - len(missing)} of {len(ranges)} shards are there already")
@@ -71,7 +67,7 @@ def sharded(
                 shards.write(begin, end, found)
                 uncertified[at] = found["uncertified"]
                 shown.advance(end - begin)
-    ranks().wait()
+    barrier()
     total = sum(count or 0 for count in uncertified)
     if missing and total:
         log(f"egos: {total} of {n} have a last place that is tied, nearly, or past the budget")

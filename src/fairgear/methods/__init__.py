@@ -5,29 +5,24 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from fairgear.methods.gear_config import GearConfig, GeneratorConfig
+from fairgear.methods.gear.config import GearConfig, GeneratorConfig
 
 if TYPE_CHECKING:
     from fairgear.methods.base import METHODS, Method, load_model
-    from fairgear.methods.gear import Gear
+    from fairgear.methods.gear.estimator import Gear
 
-__all__ = [
-    "METHODS",
-    "Gear",
-    "GearConfig",
-    "GeneratorConfig",
-    "Method",
-    "load_model",
-]
+__all__ = ["METHODS", "Gear", "GearConfig", "GeneratorConfig", "Method", "load_model"]
 
-# Importing these registers their methods; base alone would know none.
-_REGISTERING = ("gear", "gnn", "cenc", "fairgnn", "nifty", "tabular")
-_HOMES = {
-    "METHODS": "base",
-    "Method": "base",
-    "load_model": "base",
-    "Gear": "gear",
-}
+# Importing these registers their methods.
+_REGISTERING = (
+    "gear.estimator",
+    "baselines.gnn",
+    "baselines.cenc",
+    "baselines.fairgnn",
+    "baselines.nifty",
+    "baselines.tabular",
+)
+_HOMES = {"METHODS": "base", "Method": "base", "load_model": "base", "Gear": "gear.estimator"}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,17 +13,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor
 
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
+from fairgear.methods.thresholds import HALF, most_accurate
 from fairgear.registry import Registry
 from fairgear.settings import Config
-from fairgear.tensor_files import read_tensors, write_tensors
+from fairgear.tensor_files import damaged, read_tensors, write_tensors
+from fairgear.training import Checkpoint
+from fairgear.version import installed_version
 
-# Of a saved model; another number when what is saved changes.
-FORMAT = 3
+# Of a saved model; raised when what is saved changes.
+FORMAT = 4
+# The version whose models have an earlier format.
+_EARLIER = "0.1"
 
 Scores = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -31,15 +39,15 @@ class Method(ABC):
     """A node classifier: the constructor only stores, `fit` works and returns self.
 
     Args:
-        seed: initialisation and every draw of the training.
-        device: "auto" (CUDA where there is one), "cpu" or "cuda".
-        settings: the fields of the method's config.
+        seed: of the initialisation and of every random draw in training.
+        device: "auto" (CUDA if available), "cpu" or "cuda".
+        settings: the fields of `config_type`.
     """
 
     name: ClassVar[str]
     config_type: ClassVar[type[Config]]
     reads_graph: ClassVar[bool] = True
-    """Whether edges have a part in it; a floor knows people's own features alone."""
+    """Whether it uses edges; a floor sees people's own features only."""
 
     def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
         self.seed = seed
@@ -47,13 +55,19 @@ class Method(ABC):
         self.config = self.config_type.from_dict(settings)
         self.threshold_: float | None = None
 
+    @classmethod
+    def from_config(cls, config: Config, *, seed: int = 0, device: str = "auto") -> Self:
+        """A method with these settings, which are a `config_type`."""
+        settings = {item.name: getattr(config, item.name) for item in fields(config)}
+        return cls(seed=seed, device=device, **settings)
+
     @abstractmethod
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
         """Learn from the graph's training nodes.
 
         Args:
             graph: a graph with masks; test labels are never read.
-            checkpoint: a folder to go on from, and to write to now and then.
+            checkpoint: a folder to resume from, and to write to regularly.
         """
 
     @abstractmethod
@@ -74,20 +88,27 @@ class Method(ABC):
 
     @abstractmethod
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        """Put back what `_state` gave."""
+        """Load what `_state` returned."""
 
     def predict(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Labels:
         """Labels (m,) at the decision threshold."""
         scores = self.predict_proba(graph, nodes=nodes)[:, 1]
         return (scores > self._fitted_threshold()).astype(np.int64)
 
+    def __repr__(self) -> str:
+        usual = self.config_type()
+        settings = {f.name: getattr(self.config, f.name) for f in fields(self.config)}
+        changed = {k: v for k, v in settings.items() if v != getattr(usual, k)}
+        shown = ", ".join(f"{k}={v!r}" for k, v in {**changed, "seed": self.seed}.items())
+        return f"{type(self).__name__}({shown})"
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All arguments of the constructor, as scikit-learn's `clone` asks for them."""
+        """All arguments of the constructor, as scikit-learn's `clone` needs them."""
         settings = {f.name: getattr(self.config, f.name) for f in fields(self.config)}
         return {"seed": self.seed, "device": self.device, **settings}
 
     def set_params(self, **params: Any) -> Self:
-        """Change arguments of the constructor; `generator__steps` reaches into a nested config."""
+        """Change arguments of the constructor; `generator__steps` changes a nested setting."""
         for key, value in params.items():
             if key in ("seed", "device"):
                 setattr(self, key, value)
@@ -133,8 +154,8 @@ class Method(ABC):
                 repr(cls.name),
                 "load it with fairgear.load_model",
             )
-        model = cls(seed=about["seed"], device=device)
-        model.config = cls.config_type.from_dict(about["config"])
+        config = cls.config_type.from_dict(about["config"])
+        model = cls.from_config(config, seed=about["seed"], device=device)
         tensors, facts = read_tensors(folder / "weights.safetensors")
         model._restore(folder / "weights.safetensors", tensors, facts)
         model.threshold_ = float(about["threshold"])
@@ -142,29 +163,47 @@ class Method(ABC):
 
     def torch_device(self) -> torch.device:
         """The device that the work runs on."""
+        available = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
         if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        if self.device not in ("cpu", "cuda") or (
-            self.device == "cuda" and not torch.cuda.is_available()
-        ):
-            available = ["auto", "cpu"] + (["cuda"] if torch.cuda.is_available() else [])
+            return torch.device(available[-1])
+        if self.device not in available:
             raise ParameterError(
-                "device",
-                repr(self.device),
-                ", ".join(available),
-                "use 'auto' to take what there is",
+                "device", repr(self.device), f"auto, {', '.join(available)}", "use 'auto'"
             )
         return torch.device(self.device)
 
     def _fitted_threshold(self) -> float:
         if self.threshold_ is None:
             raise NotFittedError(
-                f"a {type(self).__name__} that was never fitted",
-                "a call that needs a fitted model",
-                "calls after fit",
-                "call fit(graph) first",
+                f"a {type(self).__name__}", "one without a fit", "a fitted one", "call fit(graph)"
             )
         return self.threshold_
+
+
+class NetworkMethod(Method):
+    """A method whose network returns representations and logits."""
+
+    @abstractmethod
+    def chunks(
+        self, graph: SensitiveGraph, *, nodes: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Representations (m, dim) and logits (m,) on the CPU, for consecutive parts of `nodes`."""
+
+    def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
+        """Probabilities (m, 2); the graph may differ from the one in `fit`."""
+        parts = [logits for _, logits in self.chunks(graph, nodes=nodes)]
+        return probabilities(torch.cat(parts))
+
+    def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
+        """Representations (m, dim): what the classifier reads."""
+        return np.concatenate([z.numpy() for z, _ in self.chunks(graph, nodes=nodes)])
+
+    def _set_threshold(self, graph: SensitiveGraph, rule: str) -> None:
+        """0.5, or with the rule `validation` the most accurate threshold there."""
+        self.threshold_ = HALF
+        if rule == "validation":
+            scores = self.predict_proba(graph, nodes=graph.val_mask)[:, 1]
+            self.threshold_ = most_accurate(graph.y[graph.val_mask].cpu().numpy(), scores)
 
 
 METHODS: Registry[type[Method]] = Registry("method", group="fairgear.methods", base=Method)
@@ -180,25 +219,82 @@ _ABOUT = {"method": str, "seed": int, "threshold": float, "config": dict}
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """The facts of a saved model."""
+    """The contents of a saved model's model.json."""
     try:
         about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        fine = isinstance(about, dict) and about.get("format") == FORMAT
-        fine = fine and all(isinstance(about.get(key), kind) for key, kind in _ABOUT.items())
     except (OSError, ValueError):
-        fine = False
-    if not fine:
+        about = None
+    number = about.get("format") if isinstance(about, dict) else None
+    if isinstance(number, int) and number < FORMAT:
         raise FileError(
             f"model folder {folder}",
-            "no model.json in it that this version of fairgear wrote",
-            "a folder that a model's save wrote",
+            f"a model of format {number}, saved by fairgear {_EARLIER}",
+            f"format {FORMAT}",
+            f"load it with fairgear {_EARLIER}, or train it again",
+        )
+    if number != FORMAT or not all(isinstance(about.get(k), kind) for k, kind in _ABOUT.items()):
+        raise FileError(
+            f"model folder {folder}",
+            "no model.json that this version of fairgear wrote",
+            "a folder written by a model's save",
             "check the path, or train and save the model again",
         )
     return dict(about)
 
 
+def columns_of(path: Path, facts: dict[str, Any]) -> tuple[int, int | None]:
+    """The number of feature columns of a saved model, and which of them is sensitive."""
+    width, column = facts.get("features"), facts.get("sens_column")
+    if not isinstance(width, int) or width < 1:
+        raise damaged(path)
+    if column is not None and not (isinstance(column, int) and 0 <= column < width):
+        raise damaged(path)
+    return width, column
+
+
+class FitCheckpoints:
+    """The checkpoints of the stages of one fit; all stay until the fit is done.
+
+    Args:
+        folder: where they are; None for no checkpoints.
+        key: identifies the fit, see `run_key`.
+    """
+
+    def __init__(self, folder: Path | None, key: str) -> None:
+        self._folder = folder
+        self._key = key
+        self._made: list[Checkpoint] = []
+
+    def checkpoint(self, name: str) -> Checkpoint | None:
+        """That of one stage."""
+        if self._folder is None:
+            return None
+        made = Checkpoint(Path(self._folder) / f"{name}.safetensors", self._key)
+        self._made.append(made)
+        return made
+
+    def remove(self) -> None:
+        """Delete all of them."""
+        for made in self._made:
+            made.remove()
+
+
+def run_key(method: Method, graph: SensitiveGraph, *more: str | None) -> str:
+    """A hash of what determines a fit: method, settings, seed, graph, and `more`."""
+    what = [installed_version(), method.name, method.config.to_dict(), method.seed]
+    text = json.dumps([*what, graph.fingerprint(), graph.sens_column, *more], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def probabilities(logits: Tensor) -> Scores:
+    """Of the classes 0 and 1, (m, 2)."""
+    # torch's vectorised sigmoid rounds a number by its position in the tensor.
+    positive = expit(logits.double().numpy())
+    return np.stack([1 - positive, positive], axis=1)
+
+
 def check_trainable(graph: SensitiveGraph) -> None:
-    """What only a training graph needs: both groups, both classes, nodes to train and judge on."""
+    """Refuse a graph without both groups, or without both classes in training or validation."""
     for name, values, mask in (
         ("group", graph.sens, torch.ones_like(graph.train_mask)),
         ("class among the training nodes", graph.y, graph.train_mask),

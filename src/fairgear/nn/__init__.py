@@ -2,13 +2,6 @@
 
 from fairgear.nn.encoders import ENCODERS, EgoEncoder
 from fairgear.nn.graph_vae import Discriminator, GraphVAE
-from fairgear.nn.heads import Classifier, projection_head
+from fairgear.nn.heads import Classifier
 
-__all__ = [
-    "ENCODERS",
-    "Classifier",
-    "Discriminator",
-    "EgoEncoder",
-    "GraphVAE",
-    "projection_head",
-]
+__all__ = ["ENCODERS", "Classifier", "Discriminator", "EgoEncoder", "GraphVAE"]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fairgear.nn import fused
-from fairgear.nn.dropout import dropout
+from fairgear.nn.heads import dropout, keep_mask
 from fairgear.nn.layers import EgoLayer, GcnLayer, GinLayer, SageLayer
 from fairgear.registry import Registry
 
 LayerType = Callable[[int, int], EgoLayer]
+# Hidden values that are computed at a time: two megabytes, which fit into a core's cache.
+_BLOCK = 2**19
 
 
 class EgoEncoder(nn.Module):
@@ -22,7 +24,7 @@ class EgoEncoder(nn.Module):
 
     Args:
         layer: the kind of layer.
-        width_in: features a member.
+        width_in: features of a member.
         width: size of every layer's output.
         layers: how many.
         dropout: between layers.
@@ -41,11 +43,11 @@ class EgoEncoder(nn.Module):
         return self.centres(x, adjacency)[-1]
 
     def auxiliary_loss(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor | None:
-        """A term of the encoder's own, added to the objective; most have none."""
+        """A term that the encoder adds to the objective; most add none."""
         return None
 
     def hidden(self, x: Tensor, adjacency: Tensor) -> list[Tensor]:
-        """All members before the first layer, and after each but the last; padding is anything."""
+        """All members before the first layer and after each but the last; padding is arbitrary."""
         states = [x]
         for layer in list(self.layers)[:-1]:
             after = F.relu(layer(states[-1], adjacency))
@@ -61,25 +63,25 @@ class EgoEncoder(nn.Module):
 
 
 class SageEncoder(EgoEncoder):
-    """GraphSAGE layers; two of them run as one kernel where there is one."""
+    """GraphSAGE layers; on a CPU, two layers run as one blocked operation."""
 
     def __init__(self, width_in: int, width: int, layers: int, dropout: float) -> None:
         super().__init__(SageLayer, width_in, width, layers, dropout)
 
     def forward(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor:
         """Embeddings (B, width) of the centres."""
-        if len(self.layers) != 2 or not fused.available(x):
+        if len(self.layers) != 2 or x.requires_grad or x.is_cuda:
             return super().forward(x, adjacency, mask)
         first, last = self.layers
         assert isinstance(first, SageLayer)
         assert isinstance(last, SageLayer)
-        share = self.dropout if self.training else 0.0
-        read = fused.read_hidden(*first.product(x, adjacency), last.reading(adjacency), share)
-        return last.of_reading(read)
+        p = self.dropout if self.training else 0.0
+        inputs, weight = first.product(x, adjacency)
+        return last.from_rows(blocked_hidden(inputs, weight, last.rows(adjacency), p))
 
 
 class JumpingKnowledge(EgoEncoder):
-    """GCN layers whose outputs are all concatenated and mixed by one linear map."""
+    """GCN layers whose outputs are concatenated and mixed by one linear map."""
 
     def __init__(self, width_in: int, width: int, layers: int, dropout: float) -> None:
         super().__init__(GcnLayer, width_in, width, layers, dropout)
@@ -92,7 +94,7 @@ class JumpingKnowledge(EgoEncoder):
 
 
 class Infomax(EgoEncoder):
-    """GCN layers trained also to tell an ego's own centre from that of a shuffled ego.
+    """GCN layers that are also trained to tell an ego's own centre from that of a shuffled ego.
 
     The auxiliary loss is the binary cross-entropy of Deep Graph Infomax: the summary of an ego is
     the sigmoid of its members' mean embedding, and a bilinear form scores centre and summary.
@@ -104,7 +106,7 @@ class Infomax(EgoEncoder):
         nn.init.xavier_uniform_(self.bilinear)
 
     def auxiliary_loss(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor:
-        """How badly the bilinear form tells own centres from shuffled ones."""
+        """The cross-entropy of own against shuffled centres."""
         members: Tensor = self.layers[-1](self.hidden(x, adjacency)[-1], adjacency, mask)
         count = mask.sum(dim=1, keepdim=True).to(x.dtype)
         summary = torch.sigmoid(members.sum(dim=1) / count)
@@ -116,6 +118,61 @@ class Infomax(EgoEncoder):
         right_score = (members[:, 0] * projected).sum(dim=1)
         wrong_score = (wrong * projected).sum(dim=1)
         return F.softplus(-right_score).mean() + F.softplus(wrong_score).mean()
+
+
+def blocked_hidden(inputs: Tensor, weight: Tensor, rows: Tensor, p: float) -> Tensor:
+    """rows @ dropout(relu(inputs @ weightᵀ)), as (B, m, out), without storing the hidden layer.
+
+    At width 1,024 the hidden layer of a batch takes some forty megabytes, and relu, dropout, the
+    mean over neighbours and their gradients pass over it a dozen times. A block of it fits a cache.
+
+    Args:
+        inputs: (B, k, in), without gradients.
+        weight: (out, in).
+        rows: (B, m, k), the weight with which each member is read, without gradients.
+        p: dropout probability of the hidden layer.
+    """
+    found: Tensor = _BlockedHidden.apply(inputs, weight, rows, p)  # type: ignore[no-untyped-call]  # torch has no type
+    return found
+
+
+class _BlockedHidden(torch.autograd.Function):
+    """Block after block of egos; of the hidden layer, only the mask of nonzeros is kept."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, rows: Tensor, p: float) -> Tensor:
+        egos, members, _ = inputs.shape
+        width = len(weight)
+        kept = torch.empty(egos, members, width, dtype=torch.bool)
+        out = inputs.new_empty(egos, rows.shape[1], width)
+        rounded = 0.0
+        for part in _blocks(egos, members * width):
+            hidden = inputs[part].flatten(0, 1) @ weight.t()
+            here = torch.gt(hidden, 0, out=kept[part].view(-1, width))
+            if p > 0:
+                stays, rounded = keep_mask(hidden.shape, p)
+                here &= stays
+            hidden *= here
+            torch.bmm(rows[part], hidden.view(-1, members, width), out=out[part])
+        ctx.save_for_backward(inputs, rows, kept)
+        ctx.scale = 1 / (1 - rounded)
+        return out.mul_(ctx.scale)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, rows, kept = ctx.saved_tensors
+        egos, members, width = kept.shape
+        gradient = gradients[0] * ctx.scale
+        total = gradient.new_zeros(width, inputs.shape[2])
+        for part in _blocks(egos, members * width):
+            moved = torch.bmm(rows[part].transpose(1, 2), gradient[part]).mul_(kept[part])
+            total.addmm_(moved.flatten(0, 1).t(), inputs[part].flatten(0, 1))
+        return None, total, None, None
+
+
+def _blocks(egos: int, size: int) -> list[slice]:
+    step = max(1, _BLOCK // size)
+    return [slice(begin, min(begin + step, egos)) for begin in range(0, egos, step)]
 
 
 def _stack(layer: LayerType) -> Callable[[int, int, int, float], EgoEncoder]:

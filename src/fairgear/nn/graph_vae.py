@@ -43,7 +43,7 @@ class GraphVAE(nn.Module):
         self.edge_bias = nn.Parameter(torch.zeros(()))
 
     def encode(self, x: Tensor, sens: Tensor, adjacency: Tensor, mask: Tensor) -> Latent:
-        """The posterior; the encoder sees s, since with s hidden H must carry it to rebuild X."""
+        """The posterior; the encoder sees s, because otherwise H must carry it to rebuild X."""
         both = torch.cat([x, sens[..., None].to(x.dtype)], dim=-1)
         hidden = F.relu(self.encoder(both, adjacency, mask))
         mean, log_variance = self.posterior(hidden).chunk(2, dim=-1)

@@ -1,9 +1,9 @@
 """Message-passing layers on dense ego batches, for all members or for the centre alone.
 
 A layer sees x (B, k, d), adjacency (B, k, k) and mask (B, k); the centre is member 0. Padded
-members have zero features and no edges, and leave a layer as zeros where it is given the mask.
-Without, they leave as anything, which spares a pass over all members: having no edges, they are
-read by nobody.
+members have zero features and no edges. With the mask, a layer returns zeros for them; without,
+it returns arbitrary values, which saves a pass over all members. Nobody reads these values, since
+padded members have no edges.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class EgoLayer(nn.Module, ABC):
 
     @abstractmethod
     def centre(self, x: Tensor, adjacency: Tensor) -> Tensor:
-        """New features (B, out) of the centre: what `forward` gives for member 0, for 1/k of it."""
+        """New features (B, out) of the centre: `forward` at member 0, for 1/k of the cost."""
 
 
 class SageLayer(EgoLayer):
@@ -42,10 +42,10 @@ class SageLayer(EgoLayer):
         return out if mask is None else out * mask[..., None]
 
     def product(self, x: Tensor, adjacency: Tensor) -> tuple[Tensor, Tensor]:
-        """Inputs (B, k, in) and weight (out, in) whose product the new features are.
+        """Inputs (B, k, in) and weight (out, in) whose product is the new features.
 
-        One product in place of PyG's two, their sum and the bias: the result, which is mostly far
-        wider than what goes in, is written once. Tensor cores want widths of eight.
+        One product replaces PyG's two, their sum and the bias, so that the result, which is mostly
+        far wider than the inputs, is written once. Widths are padded to a multiple of eight.
         """
         rel, root = self.conv.lin_rel, self.conv.lin_root
         mean = torch.bmm(_shares(adjacency), x)
@@ -56,19 +56,19 @@ class SageLayer(EgoLayer):
 
     def centre(self, x: Tensor, adjacency: Tensor) -> Tensor:
         """New features of the centre."""
-        return self.of_reading(torch.bmm(self.reading(adjacency), x))
+        return self.from_rows(torch.bmm(self.rows(adjacency), x))
 
-    def reading(self, adjacency: Tensor) -> Tensor:
-        """With what weight the centre reads each member (B, 2, k): for itself, and for the mean.
+    def rows(self, adjacency: Tensor) -> Tensor:
+        """The weights (B, 2, k) with which the centre reads each member: itself, and the mean.
 
-        Both in one product: read twice, all of x would have two gradients to be added.
+        One product for both: with two, autograd would add two gradients of all of x.
         """
         itself = torch.zeros_like(adjacency[:, :1])
         itself[..., 0] = 1
         return torch.cat([itself, _shares(adjacency[:, :1])], dim=1)
 
-    def of_reading(self, read: Tensor) -> Tensor:
-        """New features of the centre from what it has read (B, 2, in)."""
+    def from_rows(self, read: Tensor) -> Tensor:
+        """New features of the centre from `rows @ x` (B, 2, in)."""
         own, mean = read.unbind(dim=1)
         return cast(Tensor, self.conv.lin_rel(mean) + self.conv.lin_root(own))
 
@@ -83,8 +83,8 @@ class GcnLayer(EgoLayer):
     def forward(self, x: Tensor, adjacency: Tensor, mask: Tensor | None = None) -> Tensor:
         """New features of all members.
 
-        Written out: PyG's layer copies a number from the processor to the card for its
-        self-loops, which a recording of the step cannot hold.
+        Written out: PyG's layer copies a number from CPU to GPU for its self-loops, which a CUDA
+        graph cannot capture.
         """
         scale = (adjacency.sum(dim=-1, keepdim=True) + 1).pow(-0.5)
         sent = self.conv.lin(x) * scale
@@ -101,11 +101,11 @@ class GcnLayer(EgoLayer):
 
 
 class GinLayer(EgoLayer):
-    """GIN: the sum of the neighbours and (1 + ε) times oneself, through a two-layer MLP."""
+    """GIN: neighbours' sum plus (1 + ε) times the node itself, through a two-layer MLP."""
 
     def __init__(self, width_in: int, width_out: int) -> None:
         super().__init__()
-        # Layer norm, not batch norm: statistics over a batch would count the padded members.
+        # Layer norm, since batch statistics would include the padded members.
         mlp = nn.Sequential(
             nn.Linear(width_in, width_out),
             nn.LayerNorm(width_out),
@@ -125,5 +125,5 @@ class GinLayer(EgoLayer):
 
 
 def _shares(rows: Tensor) -> Tensor:
-    """Rows (B, m, k) of the adjacency as shares in a mean; zero for those without neighbours."""
+    """Rows (B, m, k) of the adjacency as weights of a mean; zero for nodes without neighbours."""
     return rows / rows.sum(dim=-1, keepdim=True).clamp(min=1)

@@ -25,7 +25,7 @@ def weighted(parts: dict[str, Tensor], weights: Mapping[str, float | Tensor]) ->
 
 
 def backward(terms: Terms) -> dict[str, Tensor]:
-    """Add the gradients of the total to those of the weights; returns the parts, detached."""
+    """Accumulate the gradients of the total; returns the parts, detached."""
     terms.total.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
     return {name: part.detach() for name, part in terms.parts.items()}
 
@@ -41,12 +41,12 @@ def logit_inconsistency(one: Tensor, other: Tensor) -> Tensor:
 
 
 def boundary_inconsistency(one: Tensor, other: Tensor) -> Tensor:
-    """The same of tanh(logit): far from the decision boundary a difference flips nobody."""
+    """The same for tanh(logit): far from the decision boundary a difference flips nobody."""
     return (one.tanh() - other.tanh()).square().mean()
 
 
 def dependence(logits: Tensor, summary: Tensor) -> Tensor:
-    """R² of a linear regression of tanh(logit), a label that can be moved, on a summary.
+    """R² of a linear regression of tanh(logit), a differentiable label, on a summary.
 
     Args:
         logits: (B,).
@@ -90,10 +90,10 @@ def log_probability(logits: Tensor, target: Tensor) -> Tensor:
 def cross_covariance(h: Tensor, sens: Tensor, mask: Tensor) -> Tensor:
     """Squared correlations between s and each dimension of H over real members, summed.
 
-    Correlations rather than covariances: shrinking H would make a covariance small and leave s
-    as readable as before.
+    Correlations, not covariances: shrinking H would make a covariance small and leave s as
+    readable as before.
     """
-    # Weights rather than a selection of the members: how many there are, only the device knows.
+    # Weights instead of indexing by the mask, whose result has a size that only the device knows.
     weight = (mask / mask.sum())[..., None].to(h.dtype)
     s = sens[..., None].to(h.dtype)
     values, s = h - (weight * h).sum(dim=(0, 1)), s - (weight * s).sum()
@@ -104,7 +104,7 @@ def cross_covariance(h: Tensor, sens: Tensor, mask: Tensor) -> Tensor:
 
 def sensitive_range(sens: Tensor, mask: Tensor, ranges: int) -> Tensor:
     """Which of `ranges` equal ranges of [0, 1] an ego's mean sensitive value lies in."""
-    # In whole numbers: 1/41 · 41 is less than 1 for a computer.
+    # In integers: 1/41 · 41 is less than 1 in floating point.
     ones, members = (sens * mask).sum(dim=1).long(), mask.sum(dim=1)
     return (ones * ranges // members).clamp(max=ranges - 1)
 

@@ -11,7 +11,7 @@ import yaml
 
 from fairgear.datasets.source import GraphSource
 from fairgear.errors import FileError, ParameterError
-from fairgear.methods.gear_config import GearConfig
+from fairgear.methods import GearConfig
 from fairgear.settings import OneOf, Range
 
 PRESETS = ("default", "paper")
@@ -26,7 +26,7 @@ class RunConfig(GraphSource):
     method: str = "gear"
     """The method to train."""
     preset: Annotated[str, OneOf(*PRESETS)] = "default"
-    """The settings to start from: default, or paper (its text to the letter)."""
+    """The settings to start from: default, or paper (its text, see Gear.paper)."""
     self_people: Annotated[int, Range(0, 10**9)] = 500
     """Most people whose own attribute alone is flipped, in one world each: a large part of the
     time."""
@@ -60,7 +60,7 @@ class RunConfig(GraphSource):
                         f"use --{name} of fairgear run",
                     )
             return dict(self.settings)
-        self.gear.check_together()
+        self.gear.check_batches(100)
         return {name: getattr(self.gear, name) for name in self.gear.to_dict()}
 
     @classmethod

@@ -9,11 +9,12 @@ import pandas as pd
 from fairgear.auditing import Audit, Training, Worlds, audit, generator_error
 from fairgear.auditing.provenance import Stages
 from fairgear.causal import SyntheticMechanism
+from fairgear.distributed import on_rank0
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.convert.encoding import ENCODING
 from fairgear.methods import METHODS, Gear, Method
 from fairgear.methods.base import check_trainable
-from fairgear.ranks import ranks
+from fairgear.methods.gear.report import report_generator
 from fairgear.runs.config import RunConfig
 from fairgear.runs.folder import RunFolder
 from fairgear.runs.predictions import write_predictions
@@ -63,7 +64,7 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
         graph = config.load()
     # Before the folder is made: data that cannot be trained on must leave nothing behind.
     check_trainable(graph)
-    ranks().of_first(lambda: folder.claim(config))
+    on_rank0(lambda: folder.claim(config))
     with stages.stage("training"):
         model = _trained(model, graph, folder)
     with stages.stage("audit"):
@@ -96,7 +97,7 @@ def _finished(config: RunConfig, folder: RunFolder) -> Audit | None:
         return known[0].to_dict() if known else None
 
     # Other processes of a job may not see the disk: they get everything except the people.
-    data = ranks().of_first(load)
+    data = on_rank0(load)
     if data is None or known:
         return known[0] if known else None
     return Audit.from_dict(data, pd.DataFrame())
@@ -104,7 +105,7 @@ def _finished(config: RunConfig, folder: RunFolder) -> Audit | None:
 
 def _trained(model: Method, graph: SensitiveGraph, folder: RunFolder) -> Method:
     """The model, trained now or loaded where an earlier run got that far."""
-    if ranks().of_first((folder.model / "model.json").exists):
+    if on_rank0((folder.model / "model.json").exists):
         model = type(model).load(folder.model, device=model.device)
     else:
         model.fit(graph, checkpoint=folder.checkpoint)
@@ -122,9 +123,10 @@ def _training(model: Method, graph: SensitiveGraph) -> Training:
 
 def _generator(model: Method, graph: SensitiveGraph) -> dict[str, float] | None:
     """The quality of the counterfactual egos that a Gear was trained on; None for others."""
-    if not isinstance(model, Gear) or model.generator_report_ is None:
+    report = report_generator(model, graph) if isinstance(model, Gear) else None
+    if not isinstance(model, Gear) or report is None:
         return None
-    found: dict[str, float] = asdict(model.generator_report_)
+    found: dict[str, float] = asdict(report)
     if isinstance(graph.mechanism, SyntheticMechanism):
         error = generator_error(model, graph)
         found["feature_error"] = error.feature_error

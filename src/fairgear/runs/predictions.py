@@ -16,7 +16,7 @@ from fairgear.auditing import Audit, person_ids
 from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import Method
-from fairgear.methods.network_method import NetworkMethod, probabilities
+from fairgear.methods.base import NetworkMethod, probabilities
 from fairgear.npy_stream import NpyWriter
 from fairgear.parquet_stream import parquet_stream
 

@@ -1,4 +1,4 @@
-"""The training loop and its checkpoints: what every method's `fit` runs on."""
+"""The training loop of every method, and its checkpoints."""
 
 from fairgear.training.checkpoints import Checkpoint
 from fairgear.training.loop import History, Task, Validation, train

@@ -1,4 +1,4 @@
-"""Checkpoints: tensors in safetensors, the rest in its JSON header. Nothing else is ever loaded."""
+"""Checkpoints: tensors in safetensors, the rest in its JSON header. Nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from fairgear.distributed import all_true, broadcast, rank
 from fairgear.errors import FileError
-from fairgear.ranks import ranks
 from fairgear.tensor_files import read_tensors, take, write_tensors
 
-# Often enough that a crash costs little, seldom enough that writing takes a twentieth at most.
+# Seconds between two checkpoints: at least one, and so many that writing takes 5 % of the time.
 _SECONDS_BETWEEN = 1.0
 _TIMES_WRITING = 20.0
 
 
 class Checkpoint:
-    """One file that a training run writes now and then, and goes on from.
+    """One file that a training run writes regularly and resumes from.
 
     Args:
         path: the file.
-        key: what the run is: its settings and data. A file with another key is not ours.
+        key: identifies the run by its settings and data. A file with another key is ignored.
     """
 
     def __init__(self, path: Path, key: str) -> None:
@@ -34,12 +34,12 @@ class Checkpoint:
         self._pause = _SECONDS_BETWEEN
 
     def due(self) -> bool:
-        """Whether it is time to write again, in all processes of a job or in none."""
-        return ranks().agreed(time.monotonic() - self._written > self._pause)
+        """Whether it is time to write again; rank 0 decides for all processes."""
+        return broadcast(time.monotonic() - self._written > self._pause)
 
     def write(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        """Replace the file in one step; of the processes of a job, the first does."""
-        if not ranks().first:
+        """Replace the file atomically, on rank 0."""
+        if rank() > 0:
             return
         begin = time.monotonic()
         write_tensors(self.path, tensors, {"key": self.key, **facts})
@@ -47,37 +47,34 @@ class Checkpoint:
         self._pause = max(_SECONDS_BETWEEN, _TIMES_WRITING * (self._written - begin))
 
     def read(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """What was written last, or None where there is nothing of this run.
-
-        All processes of a job go on from the same state, or none goes on.
-        """
+        """The last state, or None if this run has written none; the same in all processes."""
         found = read_tensors(self.path) if self.path.exists() else None
         if found is not None and found[1].get("key") != self.key:
             found = None
         step = None if found is None else found[1].get("next_step")
-        # Nobody is past this line, and may write, before all have read.
-        if not ranks().everywhere(ranks().agreed(step) == step):
+        # This also makes every process read before rank 0 may write again.
+        if not all_true(broadcast(step) == step):
             raise FileError(
                 f"checkpoint {self.path}",
-                "not the same file in every process of this job",
+                "not the same file in every process",
                 "one folder that all machines see",
-                "put --out on a file system that they share",
+                "put --out on a shared file system",
             )
         return found
 
     def remove(self) -> None:
-        """Done: the result has been saved elsewhere."""
-        if ranks().first:
+        """Delete the file, once the result is saved elsewhere."""
+        if rank() == 0:
             self.path.unlink(missing_ok=True)
 
 
 def module_tensors(prefix: str, module: nn.Module) -> dict[str, Tensor]:
-    """The weights of a module under a prefix."""
+    """The state of a module, each name with a prefix."""
     return {f"{prefix}.{name}": value for name, value in module.state_dict().items()}
 
 
 def load_module(path: Path, prefix: str, module: nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Put tensors back into a module; a missing or misshapen one is refused."""
+    """Load tensors into a module; a missing one, or one of another shape, is refused."""
     own = module.state_dict()
     module.load_state_dict(
         {name: take(path, tensors, f"{prefix}.{name}", value.shape) for name, value in own.items()}
@@ -85,7 +82,7 @@ def load_module(path: Path, prefix: str, module: nn.Module, tensors: dict[str, T
 
 
 def optimizer_tensors(prefix: str, optimizer: Optimizer) -> dict[str, Tensor]:
-    """An optimiser's state as flat tensors."""
+    """The state of an optimiser, each name with a prefix."""
     state = optimizer.state_dict()["state"]
     return {
         f"{prefix}.{index}.{name}": value
@@ -98,7 +95,7 @@ def optimizer_tensors(prefix: str, optimizer: Optimizer) -> dict[str, Tensor]:
 def load_optimizer(
     path: Path, prefix: str, optimizer: Optimizer, tensors: dict[str, Tensor]
 ) -> None:
-    """Put the state of an Adam back; parameters that never had a gradient have none."""
+    """Load the state of an Adam; parameters that never had a gradient have none."""
     whole = optimizer.state_dict()
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     state = {}

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from fairgear.distributed import broadcast
 from fairgear.progress import bar
-from fairgear.ranks import ranks
 from fairgear.tensor_files import damaged, take
 from fairgear.training import checkpoints
 from fairgear.training.checkpoints import Checkpoint
@@ -20,14 +20,14 @@ from fairgear.training.seeding import seeded
 
 @dataclass(frozen=True)
 class Validation:
-    """How good the present state is on validation data; the highest score is kept."""
+    """The score of the current state on the validation set; the state with the highest is kept."""
 
     score: float
     figures: dict[str, float]
 
 
 class Task(ABC):
-    """What is trained: its modules and optimisers, and what one step does."""
+    """What is trained: modules, optimisers, and one step."""
 
     modules: dict[str, nn.Module]
     optimizers: dict[str, Optimizer]
@@ -37,13 +37,13 @@ class Task(ABC):
         """Update the modules once; returns the named terms of the loss, detached."""
 
     def validate(self) -> Validation | None:
-        """Judge the present state; None where the last state is the one to keep."""
+        """Score the current state; None if the last state is the one to keep."""
         return None
 
 
 @dataclass
 class History:
-    """The terms of the loss and the validation figures over time, as lists of rows."""
+    """Loss terms and validation figures over time, as lists of rows."""
 
     training: list[dict[str, float]] = field(default_factory=list)
     validation: list[dict[str, float]] = field(default_factory=list)
@@ -62,21 +62,18 @@ def train(
     seed: int,
     description: str,
     validate_every: int = 0,
-    patience: int = 0,
     checkpoint: Checkpoint | None = None,
 ) -> History:
     """Run `steps` steps and leave the best validated state, else the last, in the modules.
 
-    With a `patience`, fewer: it ends after so many steps in which no state was better.
-
-    Every step draws its randomness from (seed, step), so a run that was stopped and resumed ends
-    with the same weights as one that was not. The checkpoint stays until the caller removes it.
+    Every step draws its randomness from (seed, step), so an interrupted and resumed run ends with
+    the same weights as an uninterrupted one. The checkpoint stays until the caller removes it.
     """
     run = Run(task, checkpoint)
     log_every = max(1, steps // 200)
     sums: dict[str, Tensor] = {}
     with bar(description, total=steps, done=run.next_step) as progress:
-        while run.next_step < steps and not run.given_up(patience):
+        while run.next_step < steps:
             number = run.next_step
             with seeded(seed, description, number):
                 terms = task.step(number)
@@ -91,20 +88,20 @@ def train(
                 sums = {}
             if validate_every and (run.next_step % validate_every == 0 or run.next_step == steps):
                 with seeded(seed, description, "validation"):
-                    run.judge()
-            # Between two rows of the history the sums would be lost, so only there is it safe.
+                    run.validate()
+            # Only when a row of the history is complete: the sums are not saved.
             if checkpoint and not sums and checkpoint.due():
                 run.save()
             progress.advance(figures=shown)
     if checkpoint and run.next_step > run.saved_step:
-        # The caller removes it: a later stage may be interrupted, and this one need not be redone.
+        # If a later stage is interrupted, this one is not repeated.
         run.save()
     run.restore_best()
     return run.history
 
 
 class Run:
-    """The state of a loop: where it is, what it has seen, its best weights."""
+    """The state of a loop: its step, history and best weights."""
 
     def __init__(self, task: Task, checkpoint: Checkpoint | None) -> None:
         self.task = task
@@ -117,8 +114,8 @@ class Run:
         if checkpoint and saved:
             self._load(checkpoint, *saved)
 
-    def judge(self) -> None:
-        """Validate the present state."""
+    def validate(self) -> None:
+        """Score the current state, and keep it if it is the best."""
         for module in self.task.modules.values():
             module.eval()
         with torch.no_grad():
@@ -126,34 +123,22 @@ class Run:
         for module in self.task.modules.values():
             module.train()
         if outcome is not None:
-            # Machines round differently; which state is the best, all must see alike.
-            score, figures = ranks().agreed((outcome.score, outcome.figures))
-            self.keep(Validation(score, figures))
+            # Machines round differently; rank 0 decides which state is the best.
+            score, figures = broadcast((outcome.score, outcome.figures))
+            self._record(Validation(score, figures))
 
-    def improves(self, outcome: Validation) -> bool:
-        """Whether no state so far was as good; one that cannot be judged is never better."""
-        if self.history.best_score is None:
-            return True
-        # A first score that is no number gives way to any that is one.
-        return not outcome.score <= self.history.best_score and outcome.score == outcome.score
-
-    def given_up(self, patience: int) -> bool:
-        """Whether the best state is older than that many steps when judged last; 0 for never."""
-        if not patience or self.history.best_step < 0:
-            return False
-        return self.history.validation[-1]["step"] - self.history.best_step >= patience
-
-    def keep(self, outcome: Validation) -> None:
-        """Write the outcome down, and keep the weights if they are the best so far."""
+    def _record(self, outcome: Validation) -> None:
         row = {"step": self.next_step, "score": outcome.score, **outcome.figures}
         self.history.validation.append(row)
-        if self.improves(outcome):
+        best = self.history.best_score
+        # NaN is never an improvement, but gives way to any number if it was the first.
+        if best is None or (not outcome.score <= best and outcome.score == outcome.score):
             self.history.best_score = outcome.score
             self.history.best_step = self.next_step
             self.best = {k: v.clone() for k, v in self._weights().items()}
 
     def restore_best(self) -> None:
-        """Put the best weights, if any were judged, into the modules."""
+        """Load the best validated weights, if any, into the modules."""
         for name, module in self.task.modules.items():
             if self.best:
                 prefix = f"{name}."

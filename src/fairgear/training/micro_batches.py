@@ -1,9 +1,8 @@
-"""A step in parts: each part of the batch by itself, on whichever process, then the mean.
+"""Micro-batches: a step computes parts of its batch separately and averages their gradients.
 
-What a step does hangs on the number of its parts, not on the number of processes that share
-them, but for the order in which the parts are added: every part has its own random numbers, and
-batch norm takes its statistics within a part. The running statistics become the mean of what each
-part would have made of them.
+The result depends on the number of parts, not on the number of processes that share them, except
+for the order of the sums: every part has its own random numbers, and batch norm takes its
+statistics within a part. The running statistics become the mean over the parts.
 """
 
 from __future__ import annotations
@@ -14,49 +13,49 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from fairgear import distributed
 from fairgear.errors import ParameterError
-from fairgear.ranks import Ranks, ranks
 from fairgear.training.seeding import reseed
 
 Work = Callable[..., dict[str, Tensor]]
 
 
-def check_divides(count: int, job: Ranks) -> None:
-    """A job's processes share the parts of a step evenly, or not at all."""
-    if count % job.size:
+def check_micro_batches(count: int) -> None:
+    """Refuse a number of micro-batches that the processes cannot share evenly."""
+    processes = distributed.size()
+    if count % processes:
         raise ParameterError(
             "micro_batches",
-            f"{count} for {job.size} processes",
-            f"a multiple of {job.size}",
-            f"use {job.size}, or another number of processes",
+            f"{count} for {processes} processes",
+            f"a multiple of {processes}",
+            f"use {processes}, or another number of processes",
         )
 
 
 def accumulated(
     count: int, modules: Sequence[nn.Module], work: Work, *rows: Tensor
 ) -> dict[str, Tensor]:
-    """Call `work` on each of `count` parts of `rows`; gradients, buffers and terms are means.
+    """Call `work` on each of `count` parts of `rows`; gradients, buffers and terms are averaged.
 
     Args:
         count: parts of the batch.
-        modules: whose gradients `work` adds to, from none.
+        modules: have no gradients yet; `work` adds to them.
         work: does forward and backward on some of the rows and returns terms of the loss.
-        rows: the batch; each is divided alike.
+        rows: the batch; each tensor is split the same way.
     """
-    job = ranks()
-    check_divides(count, job)
+    check_micro_batches(count)
     if count == 1:
         return work(*rows)
     *seeds, after = torch.randint(2**62, (count + 1,)).tolist()
     parts = list(zip(*(values.tensor_split(count) for values in rows), strict=True))
-    # The running statistics; other buffers do not change, and means of equals would move them.
+    # Only the running statistics: averaging buffers that do not change would round them.
     norms = [m for module in modules for m in module.modules() if isinstance(m, _BatchNorm)]
     buffers = [b for norm in norms for b in norm.buffers() if b.is_floating_point()]
     begin = [buffer.clone() for buffer in buffers]
     seen = [n.num_batches_tracked.clone() for n in norms if n.num_batches_tracked is not None]
     sums = [torch.zeros_like(buffer) for buffer in buffers]
     terms: dict[str, Tensor] = {}
-    own = range(count)[job.share(count)]
+    own = range(count)[distributed.share(count)]
     for number in own:
         for buffer, before in zip(buffers, begin, strict=True):
             buffer.copy_(before)
@@ -70,11 +69,11 @@ def accumulated(
     for norm, before in zip(norms, seen, strict=True):
         assert norm.num_batches_tracked is not None
         norm.num_batches_tracked.copy_(before + 1)
-    # Whichever parts were here, what follows draws the same in all processes.
+    # All processes draw the same from here on, whichever parts they computed.
     reseed(after)
     gradients = [p.grad for m in modules for p in m.parameters() if p.grad is not None]
     means = [*gradients, *buffers, *terms.values()]
     for mean in means:
         mean.div_(len(own))
-    job.mean_(means)
+    distributed.all_mean(means)
     return terms

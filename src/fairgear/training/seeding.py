@@ -11,10 +11,10 @@ import torch
 
 @contextmanager
 def seeded(seed: int, *labels: object) -> Iterator[None]:
-    """Inside, torch's generators start from (seed, labels); outside they are as they were."""
+    """Inside, torch's generators start from (seed, labels); outside they are unchanged."""
     text = ":".join(str(part) for part in (seed, *labels))
     number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") % 2**63
-    # Only the card in use: touching the others would open a context on each.
+    # Only the current GPU: touching the others would open a context on each.
     devices = [torch.cuda.current_device()] if _on_cuda() else []
     with torch.random.fork_rng(devices=devices):
         reseed(number)
@@ -22,10 +22,10 @@ def seeded(seed: int, *labels: object) -> Iterator[None]:
 
 
 def reseed(number: int) -> None:
-    """Start torch's generators anew.
+    """Seed torch's generators.
 
-    What torch.manual_seed does, without the devices that nobody uses: it walks the stack for each
-    of them, which took longer than a small training step.
+    As torch.manual_seed, but only for devices in use: it walks the stack for each of the others,
+    which took longer than a small training step.
     """
     torch.default_generator.manual_seed(number)
     if _on_cuda():

@@ -1,0 +1,1 @@
+"""Methods to compare with: networks on the whole graph, and classifiers without a graph."""

@@ -1,0 +1,148 @@
+"""C-ENC: embeddings through a filter that hides s from an adversary."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Annotated, Any
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from fairgear.methods.base import METHODS
+from fairgear.methods.baselines.gnn import Gcn, Gin, GraphSage, LayeredEncoder
+from fairgear.methods.baselines.neighbors import Neighbors, NodeBatch
+from fairgear.methods.baselines.whole_graph import WholeGraph, WholeGraphConfig, WholeGraphTask
+from fairgear.nn import objectives
+from fairgear.settings import OneOf, Range
+from fairgear.training import Validation
+
+_LAYERS = {kind.name: kind.layer for kind in (GraphSage, Gcn, Gin)}
+
+
+@dataclass(frozen=True)
+class CencConfig(WholeGraphConfig):
+    """How C-ENC is built and trained."""
+
+    layer: Annotated[str, OneOf("graphsage", "gcn", "gin")] = "graphsage"
+    """The layers of the encoder: graphsage, gcn or gin."""
+    adversary_weight: Annotated[float, Range(0, math.inf)] = 10.0
+    """λ: how much the filtered embeddings must hide s from the discriminator."""
+    discriminator_steps: Annotated[int, Range(1, 1000)] = 5
+    """Steps of the discriminator before each step of the network."""
+    selection: Annotated[str, OneOf("last", "auroc")] = "last"
+    """The state to keep: the `last`, or the one with the best validation `auroc`."""
+
+
+class FilteredEncoder(nn.Module):
+    """An encoder, and the filter of the sensitive attribute on its output.
+
+    Args:
+        encoder: from features (m, d) and `Neighbors` to embeddings (m, dim).
+        dim: their width, before and after the filter.
+    """
+
+    def __init__(self, encoder: nn.Module, dim: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.filter = nn.Sequential(_leaky(dim, 2 * dim, dim), nn.LeakyReLU())
+
+    def forward(self, x: Tensor, neighbors: Neighbors) -> Tensor:
+        """Filtered embeddings (m, dim)."""
+        filtered: Tensor = self.filter(self.encoder(x, neighbors))
+        return filtered
+
+
+class Discriminator(nn.Module):
+    """Predicts s from filtered embeddings."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.mlp = _leaky(dim, 2 * dim, dim, max(1, dim // 2), 1)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Logits (m,)."""
+        logits: Tensor = self.mlp(z)
+        return logits[:, 0]
+
+
+class CencTask(WholeGraphTask):
+    """The cross-entropy of the labels, and λ times the log-probability of s by D.
+
+    The discriminator takes its steps on the current embeddings, then the network takes one step
+    against that discriminator.
+    """
+
+    config: CencConfig
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.discriminator = self.modules["discriminator"]
+        self.optimizers["discriminator"] = self.optimizer(self.discriminator)
+        self.weights = {"adversary": self.config.adversary_weight}
+        self.steps_taken = 0
+
+    def terms(
+        self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
+    ) -> dict[str, Tensor]:
+        """`prediction`, and the `adversary`: the mean of log D(s)."""
+        parts = super().terms(batch, z, logits, labelled, y)
+        return parts | {"adversary": -self.log_loss(batch.outputs(z), self.sens(batch))}
+
+    def sens(self, batch: NodeBatch) -> Tensor:
+        """s of the people that a batch is about."""
+        return batch.outputs(batch.inputs(self.graph.sens))
+
+    def log_loss(self, z: Tensor, sens: Tensor) -> Tensor:
+        """−log D(s), averaged: what the discriminator minimises."""
+        return F.binary_cross_entropy_with_logits(self.discriminator(z), sens.to(z.dtype))
+
+    def step(self, number: int) -> dict[str, Tensor]:
+        """The discriminator's steps and one of the network, on the same people."""
+        self.steps_taken = number + 1
+        batch, labelled, y = self.draw()
+        z, logits = self.network(batch.inputs(self.graph.x), batch.neighbors)
+        seen, sens = batch.outputs(z).detach(), self.sens(batch)
+        for _ in range(self.config.discriminator_steps):
+            self.descend("discriminator", self.log_loss(seen, sens))
+        loss = objectives.weighted(self.terms(batch, z, logits, labelled, y), self.weights)
+        self.descend("network", loss.total)
+        return {name: part.detach() for name, part in loss.parts.items()}
+
+    def validate(self) -> Validation:
+        """Score by AUROC, or by the step where the last state is kept."""
+        found = self.scored()
+        if self.config.selection == "auroc":
+            return found
+        return replace(found, score=float(self.steps_taken))
+
+
+class Cenc(WholeGraph):
+    """C-ENC (Bose and Hamilton, ICML 2019), for one sensitive attribute and a classifier."""
+
+    name = "c-enc"
+    config_type = CencConfig
+    config: CencConfig
+    task_type = CencTask
+
+    def encoder(self, width: int, config: WholeGraphConfig) -> nn.Module:
+        """A stack of layers with the filter behind it."""
+        assert isinstance(config, CencConfig)
+        stack = LayeredEncoder(_LAYERS[config.layer], width, config)
+        return FilteredEncoder(stack, config.dim)
+
+    def build(self, width: int, config: WholeGraphConfig) -> dict[str, nn.Module]:
+        """The network and the discriminator."""
+        return super().build(width, config) | {"discriminator": Discriminator(config.dim)}
+
+
+def _leaky(*widths: int) -> nn.Sequential:
+    """An MLP with leaky ReLU between its layers."""
+    layers: list[nn.Module] = []
+    for before, after in pairwise(widths):
+        layers += [nn.Linear(before, after), nn.LeakyReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+METHODS.add(Cenc.name, Cenc)

@@ -1,0 +1,273 @@
+"""FairGNN: a classifier that hides a sensitive attribute which few people have disclosed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from fairgear.errors import GraphError
+from fairgear.graph import SensitiveGraph, rows_of
+from fairgear.hashing import node_uniform
+from fairgear.methods.base import METHODS, Scores
+from fairgear.methods.baselines.gnn import GcnLayer, GraphLayer, LayeredEncoder, SageLayer
+from fairgear.methods.baselines.neighbors import NodeBatch
+from fairgear.methods.baselines.whole_graph import (
+    Inputs,
+    WholeGraph,
+    WholeGraphConfig,
+    WholeGraphNetwork,
+    WholeGraphTask,
+    outputs,
+)
+from fairgear.nn import objectives
+from fairgear.settings import OneOf, Range
+from fairgear.training import Validation, train
+
+_LAYERS: dict[str, type[GraphLayer]] = {"gcn": GcnLayer, "graphsage": SageLayer}
+# Lower than the usual 0.9, as is common in adversarial training.
+_ADVERSARY_MOMENTUM = 0.5
+# The share of steps before which the adversary is too weak for its verdict to count.
+_SETTLED = 0.5
+
+
+@dataclass(frozen=True)
+class FairGnnConfig(WholeGraphConfig):
+    """How FairGNN is built and trained; docs/methods/fairgnn.md has the sources of the defaults."""
+
+    encoder: Annotated[str, OneOf("gcn", "graphsage")] = "gcn"
+    """The layers of the classifier: gcn or graphsage."""
+    use_sens: bool = False
+    """Whether the classifier sees the sensitive attribute, of everybody then."""
+    known_sens: Annotated[int, Range(0, 10**9)] = 200
+    """People whose sensitive attribute training may read; 0 for everybody."""
+    alpha: Annotated[float, Range(0, math.inf)] = 10.0
+    """Weight of the covariance of predictions and sensitive attribute."""
+    beta: Annotated[float, Range(0, math.inf)] = 1.0
+    """Weight of the adversary's loss, which the representations should raise."""
+    learning_rate: Annotated[float, Range(1e-8, 10.0)] = 0.003
+    """Of Adam, for classifier and estimator."""
+    adversary_steps: Annotated[int, Range(1, 1000)] = 5
+    """Steps of the adversary for each of the classifier."""
+    adversary_rate: Annotated[float, Range(1e-8, 10.0)] = 0.1
+    """Learning rate of the adversary, which must keep up with the classifier."""
+    estimator_dim: Annotated[int, Range(1, 65536)] = 128
+    """Width of the layers that estimate the sensitive attribute; there are `layers` of them."""
+    estimator_steps: Annotated[int, Range(1, 10**7)] = 100
+    """Steps in which these are trained, before all others."""
+
+
+@dataclass(frozen=True)
+class PartlyKnown(Inputs):
+    """A graph in which only some people have disclosed their sensitive attribute."""
+
+    known: Tensor
+    """(n,) whether they have."""
+
+
+class Adversary(nn.Module):
+    """A linear reader of s in representations.
+
+    They are standardised first: otherwise the classifier could hide s by scaling it down, where
+    any other reader would still find it.
+
+    Args:
+        dim: the width of the representations.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(dim, 1)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Logits (m,) of s = 1."""
+        centred = z - z.mean(dim=0)
+        scale = (centred.square().mean(dim=0) + 1e-6).sqrt()
+        logits: Tensor = self.linear(centred / scale)
+        return logits[:, 0]
+
+
+class FairGnnTask(WholeGraphTask):
+    """L_C + α |Cov(ŝ, ŷ)| − β L_A for the classifier, L_A for the adversary, in turns.
+
+    ŝ is the sensitive attribute of those who disclosed it, and an estimate for the others. The
+    estimator is trained at the beginning of the first step and then fixed.
+    """
+
+    config: FairGnnConfig
+    graph: PartlyKnown
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.optimizers["adversary"] = torch.optim.Adam(
+            self.modules["adversary"].parameters(),
+            lr=self.config.adversary_rate,
+            betas=(_ADVERSARY_MOMENTUM, 0.999),
+        )
+        self._number = 0
+        self.weights = {"covariance": self.config.alpha, "adversary": -self.config.beta}
+        self.known_rows = self.graph.known.nonzero()[:, 0]
+        groups = set(self.graph.sens[self.known_rows].tolist())
+        if len(groups) < 2:
+            raise GraphError(
+                f"the {len(self.known_rows)} people whose sensitive attribute is known",
+                f"group {groups.pop()} alone",
+                "people of both groups",
+                "raise known_sens",
+            )
+
+    @cached_property
+    def sens_score(self) -> Tensor:
+        """ŝ (n,): s if known, else the estimated probability of s = 1."""
+        estimate = estimated(self.modules["estimator"], self.graph, self.config)
+        told = self.graph.sens.to(estimate.dtype)
+        return torch.where(self.graph.known, told, estimate.to(told.device))
+
+    def train_estimator(self) -> None:
+        """Train it on those who disclosed s, from features and edges alone."""
+        graph = without_sens(self.graph, self.config)
+        rows = self.known_rows
+        task = WholeGraphTask(
+            {"network": self.modules["estimator"]}, self.config, graph, graph.sens, rows, rows
+        )
+        train(
+            task,
+            steps=self.config.estimator_steps,
+            # That of the step, which follows from the seed of the fit.
+            seed=torch.initial_seed(),
+            description="training the estimator",
+        )
+
+    def terms(
+        self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
+    ) -> dict[str, Tensor]:
+        """L_C of the labelled people; |Cov| and L_A of everybody the batch is about."""
+        sens = batch.outputs(batch.inputs(self.sens_score))
+        return super().terms(batch, z, logits, labelled, y) | {
+            "covariance": covariance(sens, batch.outputs(logits).sigmoid()).abs(),
+            "adversary": self.adversary_loss(batch.outputs(z), sens),
+        }
+
+    def adversary_loss(self, z: Tensor, sens: Tensor) -> Tensor:
+        """L_A: the cross-entropy of ŝ as the adversary reads it from the representations."""
+        return F.binary_cross_entropy_with_logits(self.modules["adversary"](z), sens)
+
+    def step(self, number: int) -> dict[str, Tensor]:
+        """One step of the classifier against the adversary, then those of the adversary."""
+        self._number = number
+        if number == 0:
+            self.train_estimator()
+        batch, labelled, y = self.draw()
+        z, logits = self.network(batch.inputs(self.graph.x), batch.neighbors)
+        loss = objectives.weighted(self.terms(batch, z, logits, labelled, y), self.weights)
+        self.descend("network", loss.total)
+        seen = batch.outputs(z.detach())
+        sens = batch.outputs(batch.inputs(self.sens_score))
+        for _ in range(self.config.adversary_steps):
+            self.descend("adversary", self.adversary_loss(seen, sens))
+        return {name: part.detach() for name, part in loss.parts.items()}
+
+    def validate(self) -> Validation | None:
+        """AUROC less |corr(ŝ, ŷ)| on the validation set, in the second half of the steps.
+
+        If α = β = 0, the AUROC alone, in all steps.
+        """
+        if self.config.alpha == self.config.beta == 0:
+            return self.scored()
+        if self._number + 1 < _SETTLED * self.config.steps:
+            return None
+        scored = self.scored()
+        _, logits = outputs(self.network, self.graph, self.val_rows, self.config)
+        sens = self.sens_score[self.val_rows].to(logits.device)
+        found = correlation(sens, logits.sigmoid()).abs()
+        # Non-finite scores count as the worst.
+        dependence = float(found.nan_to_num(nan=1.0))
+        figures = {**scored.figures, "dependence": dependence}
+        return Validation(scored.score - dependence, figures)
+
+
+class FairGnn(WholeGraph):
+    """FairGNN (Dai and Wang, WSDM 2021), where few people have disclosed their attribute.
+
+    Who they are depends on the seed and their ids. See docs/methods/fairgnn.md.
+    """
+
+    name = "fairgnn"
+    config_type = FairGnnConfig
+    config: FairGnnConfig
+    task_type = FairGnnTask
+
+    def encoder(self, width: int, config: WholeGraphConfig) -> nn.Module:
+        """A stack of the layers that the settings name."""
+        assert isinstance(config, FairGnnConfig)
+        return LayeredEncoder(_LAYERS[config.encoder], width, config)
+
+    def build(self, width: int, config: WholeGraphConfig) -> dict[str, nn.Module]:
+        """The network, the GCN that estimates s without seeing it, and a linear adversary."""
+        assert isinstance(config, FairGnnConfig)
+        # The network first, so that its initialisation does not depend on the others.
+        modules = super().build(width, config)
+        wide = replace(config, dim=config.estimator_dim)
+        estimating = LayeredEncoder(GcnLayer, width - config.use_sens, wide)
+        return modules | {
+            "estimator": WholeGraphNetwork(estimating, wide.dim),
+            "adversary": Adversary(config.dim),
+        }
+
+    @torch.no_grad()
+    def estimate_sens(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
+        """Probabilities (m,) that `nodes` are in group 1, estimated without their own s.
+
+        With few known people, the method can work only if these are informative.
+        """
+        self._fitted_threshold()
+        # `device` may have been changed since the fit.
+        self.scaler_.to(self._home())
+        assert isinstance(self._settings, FairGnnConfig)
+        estimator = self._modules["estimator"].to(self.torch_device())
+        guesses = estimated(estimator, self._inputs(graph), self._settings).cpu()
+        rows = graph.canonical.numbers[rows_of(graph, nodes).cpu()]
+        return np.asarray(guesses[rows].double().numpy())
+
+    def _inputs(self, graph: SensitiveGraph) -> PartlyKnown:
+        inputs = super()._inputs(graph)
+        assert isinstance(self._settings, FairGnnConfig)
+        known = torch.ones(len(graph.node_id), dtype=torch.bool)
+        if self._settings.known_sens:
+            draw = node_uniform(graph.node_id, self.seed, "known sensitive attribute")
+            known[draw.argsort()[self._settings.known_sens :]] = False
+        known = known[graph.canonical.rows].to(inputs.x.device)
+        return PartlyKnown(inputs.x, inputs.sens, inputs.links, known)
+
+
+def covariance(one: Tensor, other: Tensor) -> Tensor:
+    """Of two variables over the same people, in the population (divided by their number)."""
+    return ((one - one.mean()) * (other - other.mean())).mean()
+
+
+def correlation(one: Tensor, other: Tensor) -> Tensor:
+    """Pearson's; 0 where a variable is constant."""
+    spread = (covariance(one, one) * covariance(other, other)).sqrt()
+    return covariance(one, other) / spread.clamp(min=1e-12)
+
+
+def without_sens(graph: Inputs, config: FairGnnConfig) -> Inputs:
+    """What the estimator sees: no s, which is the last feature if the classifier has it."""
+    return replace(graph, x=graph.x[:, : graph.x.shape[1] - config.use_sens])
+
+
+@torch.no_grad()
+def estimated(estimator: nn.Module, graph: Inputs, config: FairGnnConfig) -> Tensor:
+    """The estimated probability of s = 1 of everybody."""
+    everybody = torch.arange(len(graph.x), device=graph.x.device)
+    _, logits = outputs(estimator.eval(), without_sens(graph, config), everybody, config)
+    return logits.sigmoid()
+
+
+METHODS.add(FairGnn.name, FairGnn)

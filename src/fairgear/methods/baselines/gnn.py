@@ -1,0 +1,138 @@
+"""Networks on the whole graph without a fairness term: GCN, GraphSAGE and GIN."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from itertools import pairwise
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from fairgear.methods.base import METHODS
+from fairgear.methods.baselines.neighbors import Neighbors
+from fairgear.methods.baselines.whole_graph import WholeGraph, WholeGraphConfig
+
+
+class GraphLayer(nn.Module, ABC):
+    """One layer, from its widths."""
+
+    @abstractmethod
+    def __init__(self, width_in: int, width_out: int) -> None:
+        super().__init__()
+
+    @abstractmethod
+    def forward(self, x: Tensor, neighbors: Neighbors) -> Tensor:
+        """New features (m, width_out); meaningless for people without their neighbours."""
+
+
+class GcnLayer(GraphLayer):
+    """Kipf and Welling: D^-½ (A + I) D^-½ X W + b."""
+
+    def __init__(self, width_in: int, width_out: int) -> None:
+        super().__init__(width_in, width_out)
+        self.linear = nn.Linear(width_in, width_out, bias=False)
+        self.bias = nn.Parameter(torch.zeros(width_out))
+
+    def forward(self, x: Tensor, neighbors: Neighbors) -> Tensor:
+        """New features (m, width_out)."""
+        # The sum over neighbours is taken where rows are narrower; the result is the same.
+        if self.linear.in_features <= self.linear.out_features:
+            out: Tensor = self.linear(neighbors.normalized(x))
+        else:
+            out = neighbors.normalized(self.linear(x))
+        return out + self.bias
+
+
+class SageLayer(GraphLayer):
+    """GraphSAGE with the mean of the neighbours: mean(X) W₁ + X W₂ + b."""
+
+    def __init__(self, width_in: int, width_out: int) -> None:
+        super().__init__(width_in, width_out)
+        self.around = nn.Linear(width_in, width_out)
+        self.own = nn.Linear(width_in, width_out, bias=False)
+
+    def forward(self, x: Tensor, neighbors: Neighbors) -> Tensor:
+        """New features (m, width_out)."""
+        out: Tensor = self.around(neighbors.mean(x)) + self.own(x)
+        return out
+
+
+class GinLayer(GraphLayer):
+    """GIN: neighbours' sum plus (1 + ε) times the node itself, through a two-layer MLP."""
+
+    def __init__(self, width_in: int, width_out: int) -> None:
+        super().__init__(width_in, width_out)
+        self.eps = nn.Parameter(torch.zeros(1))
+        # Layer norm, since with batch norm a person's output would depend on the batch.
+        self.mlp = nn.Sequential(
+            nn.Linear(width_in, width_out),
+            nn.LayerNorm(width_out),
+            nn.ReLU(),
+            nn.Linear(width_out, width_out),
+        )
+
+    def forward(self, x: Tensor, neighbors: Neighbors) -> Tensor:
+        """New features (m, width_out)."""
+        out: Tensor = self.mlp((1 + self.eps) * x + neighbors.sum(x))
+        return out
+
+
+class LayeredEncoder(nn.Module):
+    """A stack of layers with ReLU and dropout between them.
+
+    Args:
+        layer: the kind of layer.
+        width: features of a person.
+        config: number and width of the layers, and the dropout.
+    """
+
+    def __init__(self, layer: type[GraphLayer], width: int, config: WholeGraphConfig) -> None:
+        super().__init__()
+        widths = [width] + [config.dim] * config.layers
+        self.layers = nn.ModuleList(layer(before, after) for before, after in pairwise(widths))
+        self.dropout = config.dropout
+
+    def forward(self, x: Tensor, neighbors: Neighbors) -> Tensor:
+        """Representations (m, dim)."""
+        for number, layer in enumerate(self.layers):
+            if number:
+                x = F.dropout(F.relu(x), self.dropout, self.training)
+            x = layer(x, neighbors)
+        return x
+
+
+class LayeredGraph(WholeGraph):
+    """A stack of one kind of layer and a linear classifier."""
+
+    layer: ClassVar[type[GraphLayer]]
+
+    def encoder(self, width: int, config: WholeGraphConfig) -> nn.Module:
+        """The stack."""
+        return LayeredEncoder(self.layer, width, config)
+
+
+class Gcn(LayeredGraph):
+    """A graph convolutional network (Kipf and Welling, ICLR 2017)."""
+
+    name = "gcn"
+    layer = GcnLayer
+
+
+class GraphSage(LayeredGraph):
+    """GraphSAGE with the mean aggregator (Hamilton, Ying and Leskovec, NeurIPS 2017)."""
+
+    name = "graphsage"
+    layer = SageLayer
+
+
+class Gin(LayeredGraph):
+    """A graph isomorphism network (Xu, Hu, Leskovec and Jegelka, ICLR 2019)."""
+
+    name = "gin"
+    layer = GinLayer
+
+
+for _method in (Gcn, GraphSage, Gin):
+    METHODS.add(_method.name, _method)

@@ -1,0 +1,201 @@
+"""Sums over neighbours by a sparse product, and the parts of a graph that batches need."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from fairgear.graph.canonical import Canonical
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """The neighbours of m people, and everybody's degree in the whole graph.
+
+    Layers scale by degrees instead of edge weights, so that one matrix serves all layers and a
+    part of a graph is scaled as the whole is.
+    """
+
+    matrix: Tensor
+    """(m, m) sparse: row i has the neighbours of person i, each with the number it stands for."""
+    transpose: Tensor
+    """For the gradient; torch would make it anew in every step, for ten times the cost."""
+    degree: Tensor
+    """(m, 1), float32."""
+
+    @classmethod
+    def of_graph(cls, ptr: Tensor, index: Tensor) -> Self:
+        """Of a whole, undirected graph, where row i has the neighbours index[ptr[i]:ptr[i+1]]."""
+        matrix = _matrix(ptr, index, torch.ones(len(index), device=index.device))
+        return cls(matrix, matrix, ptr.diff().float()[:, None])
+
+    @classmethod
+    def of_edges(cls, edge_index: Tensor, weight: Tensor, degree: Tensor) -> Self:
+        """Some edges (2, E), from source to target, among as many people as have a degree."""
+        source, target = edge_index
+        size = len(degree)
+        forward = _of_pairs(target, source, weight, size)
+        backward = _of_pairs(source, target, weight, size)
+        return cls(forward, backward, degree.float()[:, None])
+
+    def sum(self, x: Tensor) -> Tensor:
+        """Σ over the neighbours."""
+        total: Tensor = _Product.apply(x, self.matrix, self.transpose)  # type: ignore[no-untyped-call]  # torch gives it no type
+        return total
+
+    def mean(self, x: Tensor) -> Tensor:
+        """Mean over the neighbours; zero for a person without any."""
+        return self.sum(x) / self.degree.clamp(min=1)
+
+    def normalized(self, x: Tensor) -> Tensor:
+        """D^-½ (A + I) D^-½ x, where D counts a person's neighbours and the person."""
+        scale = (self.degree + 1).rsqrt()
+        scaled = scale * x
+        return scale * (self.sum(scaled) + scaled)
+
+    def to(self, device: torch.device) -> Neighbors:
+        """The same on another device."""
+        return Neighbors(self.matrix.to(device), self.transpose.to(device), self.degree.to(device))
+
+
+class _Product(torch.autograd.Function):
+    """matrix @ x, with the gradient by a given transpose."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, matrix: Tensor, transpose: Tensor) -> Tensor:
+        ctx.transpose = transpose
+        return matrix @ x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.transpose @ gradient, None, None
+
+
+def _of_pairs(row: Tensor, column: Tensor, values: Tensor, size: int) -> Tensor:
+    order = (row * size + column).argsort()
+    ptr = torch.zeros(size + 1, dtype=torch.int64, device=row.device)
+    ptr[1:] = torch.bincount(row, minlength=size).cumsum(0)
+    return _matrix(ptr, column[order], values[order])
+
+
+def _matrix(ptr: Tensor, index: Tensor, values: Tensor) -> Tensor:
+    """A square sparse matrix; indices of 32 bits are the fast ones."""
+    _silence_beta_warning()
+    size = len(ptr) - 1
+    return torch.sparse_csr_tensor(
+        ptr.int(), index.int(), values, (size, size), check_invariants=False
+    )
+
+
+@cache
+def _silence_beta_warning() -> None:
+    """Trigger torch's once-per-process warning about sparse tensors where nobody sees it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.sparse_csr_tensor(torch.tensor([0, 0]), torch.empty(0).long(), torch.empty(0), (1, 1))
+
+
+@dataclass(frozen=True)
+class NodeBatch:
+    """Some people, and everyone whom the layers of a network read around them."""
+
+    neighbors: Neighbors
+    rows: Tensor | None = None
+    """(m,) the rows of the graph that take part, ascending; None for all."""
+    targets: Tensor | None = None
+    """The places among these of the people that the batch is about; None for all."""
+
+    def inputs(self, values: Tensor) -> Tensor:
+        """Of values for all rows of the graph those that take part, on the batch's device."""
+        taken = values if self.rows is None else values[self.rows]
+        return taken.to(self.neighbors.degree.device)
+
+    def outputs(self, values: Tensor) -> Tensor:
+        """Of values for all who take part those of the people that the batch is about."""
+        return values if self.targets is None else values[self.targets]
+
+    def to(self, device: torch.device) -> NodeBatch:
+        """The same on another device; `rows` stay with the graph, which they index."""
+        targets = None if self.targets is None else self.targets.to(device)
+        return replace(self, neighbors=self.neighbors.to(device), targets=targets)
+
+
+@dataclass(frozen=True)
+class Links:
+    """The neighbour lists of an undirected graph."""
+
+    ptr: Tensor
+    """(n + 1,) where each row's neighbours begin."""
+    index: Tensor
+    """(E,) the neighbours, ascending within a row."""
+
+    @classmethod
+    def of(cls, order: Canonical, device: torch.device | str = "cpu") -> Self:
+        """The edges of a graph in canonical order."""
+        ptr, index = (torch.from_numpy(part) for part in order.csr)
+        return cls(ptr.to(device), index.to(device, torch.int64))
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """(n,) how many neighbours each row has."""
+        return self.ptr.diff()
+
+    @cached_property
+    def everyone(self) -> NodeBatch:
+        """The whole graph."""
+        return NodeBatch(Neighbors.of_graph(self.ptr, self.index))
+
+    def around(self, people: Tensor, hops: int, fanout: int = 0) -> NodeBatch:
+        """What `hops` layers read around `people`, who may be in any order and repeated.
+
+        Only those fewer than `hops` steps away have neighbours in the batch: the outputs of the
+        others are not used.
+
+        Args:
+            people: rows of the graph.
+            hops: the layers of the network.
+            fanout: neighbours of a person to sample, without replacement, from torch's
+                generator; each stands for the same share of all. 0 for all neighbours.
+        """
+        n = len(self.degree)
+        reached = torch.zeros(n, dtype=torch.bool, device=self.ptr.device)
+        reached[people] = True
+        frontier = reached.nonzero()[:, 0]
+        parts = []
+        for _ in range(hops):
+            source, target, weight = self._neighbors_of(frontier, fanout)
+            parts.append((source, target, weight))
+            fresh = torch.zeros_like(reached)
+            fresh[source] = True
+            fresh &= ~reached
+            reached |= fresh
+            frontier = fresh.nonzero()[:, 0]
+        rows = reached.nonzero()[:, 0]
+        place = reached.cumsum(0) - 1
+        source, target, weight = (torch.cat(part) for part in zip(*parts, strict=True))
+        edge_index = torch.stack([place[source], place[target]])
+        neighbors = Neighbors.of_edges(edge_index, weight, self.degree[rows])
+        return NodeBatch(neighbors, rows, place[people])
+
+    def _neighbors_of(self, people: Tensor, fanout: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Edges into `people` (source, target), and how many each stands for."""
+        count = self.degree[people]
+        owner = torch.repeat_interleave(count)
+        rank = torch.arange(len(owner), device=owner.device) - (count.cumsum(0) - count)[owner]
+        source = self.index[self.ptr[people][owner] + rank]
+        if fanout == 0:
+            return source, people[owner], torch.ones(len(owner), device=owner.device)
+        # Shuffled within each person, so that a person's first ones are a random sample.
+        shuffled = (
+            owner + torch.rand(len(owner), dtype=torch.float64, device=owner.device)
+        ).argsort()
+        kept = shuffled[rank < fanout]
+        weight = count / count.clamp(min=1, max=fanout)
+        return source[kept], people[owner[kept]], weight[owner[kept]].float()

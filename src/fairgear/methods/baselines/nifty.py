@@ -1,0 +1,232 @@
+"""NIFTY: representations that stay alike when s is flipped, values are noisy and edges missing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from fairgear.methods.base import METHODS
+from fairgear.methods.baselines.gnn import GcnLayer, LayeredGraph, SageLayer
+from fairgear.methods.baselines.neighbors import Neighbors, NodeBatch
+from fairgear.methods.baselines.whole_graph import WholeGraphConfig, WholeGraphTask, outputs
+from fairgear.nn import objectives
+from fairgear.settings import Range
+from fairgear.training import Validation
+
+
+@dataclass(frozen=True)
+class NiftyConfig(WholeGraphConfig):
+    """How views of the graph differ, and how much their representations must be alike."""
+
+    similarity_weight: Annotated[float, Range(0, 1)] = 0.6
+    """λ: the share of the similarity in the loss; the cross-entropy has the rest."""
+    feature_noise: Annotated[float, Range(0, 1)] = 0.1
+    """Probability that a value gets standard normal noise in a view."""
+    drop_edges: Annotated[float, Range(0, 1)] = 0.001
+    """Probability that an edge is left out of a view."""
+    label_flipped: bool = True
+    """Whether the labels are also learned in the view with s flipped."""
+
+
+class UnitSpectralNorm(nn.Module):
+    """W / ‖W‖₂, so that a product with it is no longer than its argument.
+
+    The norm is computed exactly: torch's spectral_norm iterates from a random start, so that
+    results would depend on the number of earlier calls.
+    """
+
+    def forward(self, weight: Tensor) -> Tensor:
+        """The weights at a spectral norm of 1; zeros stay zeros."""
+        scaled: Tensor = weight / torch.linalg.matrix_norm(weight, 2).clamp(min=1e-12)
+        return scaled
+
+
+def normalize_weights(module: nn.Module) -> nn.Module:
+    """Give all linear layers of the module weights of spectral norm 1."""
+    for part in list(module.modules()):
+        if isinstance(part, nn.Linear):
+            parametrize.register_parametrization(part, "weight", UnitSpectralNorm())
+    return module
+
+
+class Predictor(nn.Sequential):
+    """t: predicts the representation in one view from that in the other; for training only."""
+
+    def __init__(self, dim: int) -> None:
+        # Layer norm, since a batch may be a single person.
+        super().__init__(nn.Linear(dim, dim), nn.LayerNorm(dim), nn.ReLU(), nn.Linear(dim, dim))
+
+
+def similarity_loss(predictor: nn.Module, one: Tensor, other: Tensor) -> Tensor:
+    """L_s = ½ D(t(z), sg(z')) + ½ D(t(z'), sg(z)), D the negative cosine, sg without gradient."""
+    forth = F.cosine_similarity(predictor(one), other.detach(), dim=1)
+    back = F.cosine_similarity(predictor(other), one.detach(), dim=1)
+    return -(forth + back).mean() / 2
+
+
+def with_noise(x: Tensor, rate: float, spared: int) -> Tensor:
+    """Standard normal noise on each value with probability `rate`, except the last columns."""
+    if rate == 0:
+        return x
+    noise = torch.randn_like(x) * (torch.rand_like(x) < rate)
+    noise[:, x.shape[1] - spared :] = 0
+    return x + noise
+
+
+def flipped(x: Tensor) -> Tensor:
+    """Everybody in the other group, where the last column is s."""
+    return torch.cat([x[:, :-1], 1 - x[:, -1:]], dim=1)
+
+
+def link_numbers(neighbors: Neighbors) -> Tensor:
+    """The number of each matrix entry's edge: the same in both directions."""
+    row, column = _places(neighbors)
+    key = torch.minimum(row, column) * len(neighbors.degree) + torch.maximum(row, column)
+    numbers: Tensor = torch.unique(key, return_inverse=True)[1]
+    return numbers
+
+
+def without_links(neighbors: Neighbors, numbers: Tensor, rate: float) -> Neighbors:
+    """Neighbours without each edge, in both directions, with probability `rate`.
+
+    Args:
+        neighbors: all edges.
+        numbers: `link_numbers` of it.
+        rate: the probability.
+    """
+    if rate == 0 or len(numbers) == 0:
+        return neighbors
+    kept = (torch.rand(int(numbers.max()) + 1, device=numbers.device) >= rate)[numbers]
+    row, column = _places(neighbors)
+    if neighbors.matrix is neighbors.transpose:
+        # A whole graph stays sorted.
+        before = F.pad(kept.cumsum(0), (1, 0))
+        return Neighbors.of_graph(before[neighbors.matrix.crow_indices().long()], column[kept])
+    weight = neighbors.matrix.values()
+    seen, left = (
+        torch.zeros(len(neighbors.degree), device=weight.device).index_add_(0, row, part)
+        for part in (weight, weight * kept)
+    )
+    # At the rim of a batch edges are missing: they are counted at their expectation.
+    degree = left + (1 - rate) * (neighbors.degree[:, 0] - seen)
+    return Neighbors.of_edges(torch.stack([column, row])[:, kept], weight[kept], degree)
+
+
+def _places(neighbors: Neighbors) -> tuple[Tensor, Tensor]:
+    """Rows and columns of the entries of the matrix."""
+    count = neighbors.matrix.crow_indices().long().diff()
+    return torch.repeat_interleave(count), neighbors.matrix.col_indices().long()
+
+
+class NiftyTask(WholeGraphTask):
+    """(1 − λ) L_c + λ L_s on two views of a batch, the second with s flipped.
+
+    The state with the least loss on the validation set is kept, in the graph as it is and with s
+    flipped.
+    """
+
+    config: NiftyConfig
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.predictor = self.modules["predictor"]
+        self.optimizers["predictor"] = self.optimizer(self.predictor)
+        share = self.config.similarity_weight
+        self.weights = {"prediction": 1 - share, "similarity": share}
+
+    def views(self, batch: NodeBatch) -> tuple[tuple[Tensor, Neighbors], tuple[Tensor, Neighbors]]:
+        """Features and neighbours, twice, each with its own noise and missing edges."""
+        x, use_sens = batch.inputs(self.graph.x), self.config.use_sens
+        whole = batch is self.graph.links.everyone
+        numbers = self._all_links if whole else link_numbers(batch.neighbors)
+        one, other = (
+            (
+                with_noise(x, self.config.feature_noise, spared=int(use_sens)),
+                without_links(batch.neighbors, numbers, self.config.drop_edges),
+            )
+            for _ in range(2)
+        )
+        return one, (flipped(other[0]) if use_sens else other[0], other[1])
+
+    def terms(
+        self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
+    ) -> dict[str, Tensor]:
+        """L_c and L_s of the labelled people, from stacked z and logits of both views."""
+        learned = logits if self.config.label_flipped else logits[:1]
+        target = y.to(logits.dtype).expand(len(learned), -1)
+        return {
+            "prediction": F.binary_cross_entropy_with_logits(learned[:, labelled], target),
+            "similarity": similarity_loss(self.predictor, z[0, labelled], z[1, labelled]),
+        }
+
+    def step(self, number: int) -> dict[str, Tensor]:
+        """Two views of one batch, or of the whole graph."""
+        batch, labelled, y = self.draw()
+        (z, logits), (other_z, other_logits) = (self.network(*view) for view in self.views(batch))
+        both = torch.stack([z, other_z]), torch.stack([logits, other_logits])
+        loss = objectives.weighted(self.terms(batch, *both, labelled, y), self.weights)
+        for optimizer in self.optimizers.values():
+            optimizer.zero_grad(set_to_none=True)
+        loss.total.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
+        for optimizer in self.optimizers.values():
+            optimizer.step()
+        return {name: part.detach() for name, part in loss.parts.items()}
+
+    def validate(self) -> Validation:
+        """Score by the loss on the validation set; the AUROC is reported too."""
+        figures = self.scored().figures
+        worlds = [self.graph]
+        if self.config.use_sens:
+            worlds.append(replace(self.graph, x=flipped(self.graph.x)))
+        found = [outputs(self.network, world, self.val_rows, self.config) for world in worlds]
+        z, logits = (torch.stack([pair[part] for pair in (found[0], found[-1])]) for part in (0, 1))
+        everyone = torch.arange(len(self.val_rows), device=z.device)
+        y = self.y[self.val_rows].to(z.device)
+        loss = objectives.weighted(
+            self.terms(self.graph.links.everyone, z, logits, everyone, y), self.weights
+        )
+        parts = {name: float(part) for name, part in loss.parts.items()}
+        total = float(loss.total)
+        return Validation(-total if math.isfinite(total) else -math.inf, figures | parts)
+
+    @cached_property
+    def _all_links(self) -> Tensor:
+        return link_numbers(self.graph.links.everyone.neighbors)
+
+
+class Nifty(LayeredGraph):
+    """A stack of layers with normalised weights, trained on two views."""
+
+    config_type = NiftyConfig
+    config: NiftyConfig
+    task_type = NiftyTask
+
+    def build(self, width: int, config: WholeGraphConfig) -> dict[str, nn.Module]:
+        """The network and the predictor."""
+        modules = super().build(width, config) | {"predictor": Predictor(config.dim)}
+        return {name: normalize_weights(module) for name, module in modules.items()}
+
+
+class NiftyGcn(Nifty):
+    """NIFTY (Agarwal, Lakkaraju and Zitnik, UAI 2021) on a graph convolutional network."""
+
+    name = "nifty-gcn"
+    layer = GcnLayer
+
+
+class NiftySage(Nifty):
+    """NIFTY (Agarwal, Lakkaraju and Zitnik, UAI 2021) on GraphSAGE."""
+
+    name = "nifty-sage"
+    layer = SageLayer
+
+
+for _method in (NiftyGcn, NiftySage):
+    METHODS.add(_method.name, _method)

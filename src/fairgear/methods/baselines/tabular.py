@@ -1,0 +1,400 @@
+"""Classifiers that see a person's own features and no graph.
+
+They are floors: what a graph method gains from the graph, it gains over these.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor, nn
+
+from fairgear.errors import GraphError
+from fairgear.graph import SensitiveGraph, rows_of
+from fairgear.methods.base import METHODS, Method, Scores, check_trainable, columns_of
+from fairgear.methods.baselines.trees import Trees
+from fairgear.methods.features import Erasure, FeatureScaler
+from fairgear.methods.thresholds import HALF, most_accurate
+from fairgear.progress import bar
+from fairgear.settings import Config, OneOf, Range
+from fairgear.tensor_files import damaged
+from fairgear.training.checkpoints import load_module, module_tensors
+
+# Features and labels of some people.
+Labelled = tuple[Tensor, Tensor]
+# Values of C to choose from, the strongest penalty first.
+C_VALUES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+# Trees to choose from.
+MOST_TREES = 300
+
+
+class Unaware(nn.Module):
+    """The columns of x except the sensitive one, each at zero mean and unit variance.
+
+    Like the other inputs below, learned from all people, in the order of their ids, without
+    labels. They are modules, so that what they learned is saved with the classifier.
+
+    Args:
+        width: columns of x, the sensitive one included.
+        sens_column: the column of x that holds s, if any.
+    """
+
+    def __init__(self, width: int, sens_column: int | None) -> None:
+        super().__init__()
+        own = width - (sens_column is not None)
+        self.scaler = FeatureScaler(own, sens_column)
+        self.outputs = own
+
+    def fit(self, graph: SensitiveGraph, order: Tensor) -> Self:
+        """Learn from all people, summed in `order`."""
+        if len(self.scaler.mean) == 0:
+            raise GraphError(
+                "features to learn from",
+                "none but the sensitive column",
+                "at least one other column",
+                "add features",
+            )
+        self.scaler.fit(graph, order)
+        return self
+
+    def forward(self, graph: SensitiveGraph) -> Tensor:
+        """Features (n, outputs), float64: rounding would bring back what a residual removes."""
+        self.scaler.check(graph)
+        return (self.scaler.columns(graph.x) - self.scaler.mean) / self.scaler.scale
+
+
+class Aware(Unaware):
+    """All columns of x at zero mean and unit variance, the sensitive one last if x has it."""
+
+    sens_mean: Tensor
+    sens_scale: Tensor
+
+    def __init__(self, width: int, sens_column: int | None) -> None:
+        super().__init__(width, sens_column)
+        self.outputs = width
+        self.register_buffer("sens_mean", torch.zeros((), dtype=torch.float64))
+        self.register_buffer("sens_scale", torch.ones((), dtype=torch.float64))
+
+    def fit(self, graph: SensitiveGraph, order: Tensor) -> Self:
+        """Learn from all people, summed in `order`."""
+        super().fit(graph, order)
+        s = _sens(graph)[order]
+        self.sens_mean.copy_(s.mean())
+        self.sens_scale.copy_(s.std(correction=0))
+        return self
+
+    def forward(self, graph: SensitiveGraph) -> Tensor:
+        """Features (n, outputs), float64."""
+        x = super().forward(graph)
+        if self.scaler.sens_column is None:
+            return x
+        s = (_sens(graph) - self.sens_mean) / self.sens_scale
+        return torch.cat([x, s[:, None]], dim=1)
+
+
+class Residual(Unaware):
+    """x − (s − s̄)·v: the residual of least squares of each column on s.
+
+    v is the slope, which for two groups is the difference of their means. s is that of the graph
+    at hand: where s' moves the features by (s' − s)·v, the new s' removes that again.
+    """
+
+    v: Tensor
+    sens_mean: Tensor
+
+    def __init__(self, width: int, sens_column: int | None) -> None:
+        super().__init__(width, sens_column)
+        self.register_buffer("v", torch.zeros(self.outputs, dtype=torch.float64))
+        self.register_buffer("sens_mean", torch.zeros((), dtype=torch.float64))
+
+    def fit(self, graph: SensitiveGraph, order: Tensor) -> Self:
+        """Learn from all people, summed in `order`."""
+        super().fit(graph, order)
+        x, s = super().forward(graph)[order], _sens(graph)[order]
+        self.sens_mean.copy_(s.mean())
+        s = s - self.sens_mean
+        self.v.copy_(s @ x / (s @ s))
+        return self
+
+    def forward(self, graph: SensitiveGraph) -> Tensor:
+        """Features (n, outputs), float64."""
+        return super().forward(graph) - (_sens(graph) - self.sens_mean)[:, None] * self.v
+
+
+class Projected(Unaware):
+    """x − v (u·x): without the direction v in which the groups' means differ, see `Erasure`.
+
+    s is used in the fit only.
+    """
+
+    def __init__(self, width: int, sens_column: int | None) -> None:
+        super().__init__(width, sens_column)
+        self.erasure = Erasure(self.outputs, 1.0).double()
+
+    def fit(self, graph: SensitiveGraph, order: Tensor) -> Self:
+        """Learn from all people, summed in `order`."""
+        super().fit(graph, order)
+        self.erasure.fit(super().forward(graph)[order], graph.sens.cpu()[order])
+        return self
+
+    def forward(self, graph: SensitiveGraph) -> Tensor:
+        """Features (n, outputs), float64."""
+        erased: Tensor = self.erasure(super().forward(graph), graph.sens.cpu())
+        return erased
+
+
+def _sens(graph: SensitiveGraph) -> Tensor:
+    return graph.sens.cpu().double()
+
+
+@dataclass(frozen=True)
+class LogisticConfig(Config):
+    """How a logistic regression is fitted."""
+
+    C: Annotated[float | None, Range(1e-8, 1e8)] = None
+    """Weight of the training losses against the penalty ‖w‖²/2, as in scikit-learn. [of 0.001,
+    0.01, 0.1, 1, 10 and 100 the one with the least log-loss on the validation set]"""
+    threshold: Annotated[str, OneOf("half", "validation")] = "half"
+    """The decision threshold: 0.5 (half), or the most accurate on the validation set."""
+
+
+@dataclass(frozen=True)
+class BoostingConfig(Config):
+    """How boosted trees are grown."""
+
+    trees: Annotated[int | None, Range(1, 10_000)] = None
+    """How many. [of 300 trees, the first ones with the least log-loss on the validation set]"""
+    depth: Annotated[int, Range(1, 32)] = 3
+    """Largest depth of a tree."""
+    learning_rate: Annotated[float, Range(1e-6, 1.0)] = 0.1
+    """Factor of each tree's values."""
+    threshold: Annotated[str, OneOf("half", "validation")] = "half"
+    """The decision threshold: 0.5 (half), or the most accurate on the validation set."""
+
+
+class Tabular(Method):
+    """A classifier of each person's own features.
+
+    Nothing is random: all seeds give the same model. The work is done on the CPU whatever the
+    device, and takes seconds, so there are no checkpoints.
+    """
+
+    reads_graph = False
+    features_type: ClassVar[type[Unaware]]
+    config: LogisticConfig | BoostingConfig
+    _features: Unaware
+    _classifier: nn.Module
+
+    def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
+        """Learn features from all people without labels, the classifier from training nodes.
+
+        Args:
+            graph: see `Method.fit`.
+            checkpoint: not used.
+        """
+        check_trainable(graph)
+        self.torch_device()  # refuses an unknown device
+        self.threshold_, self._settings = None, self.config
+        # In the order of ids, so that reordering the rows changes nothing.
+        order = graph.canonical.rows
+        self._features = self.features_type(graph.x.shape[1], graph.sens_column)
+        x = self._features.fit(graph, order)(graph)
+        y, rows = graph.y.cpu(), (graph.train_mask.cpu()[order], graph.val_mask.cpu()[order])
+        train, val = ((x[order[mask]], y[order[mask]]) for mask in rows)
+        self._learn(train, val)
+        self.threshold_ = HALF
+        if self.config.threshold == "validation":
+            self.threshold_ = most_accurate(val[1].numpy(), self._scores(val[0]))
+        return self
+
+    def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
+        """Probabilities (m, 2); the graph may differ from the one in `fit`."""
+        positive = self._scores(self._inputs(graph, nodes))
+        return np.stack([1 - positive, positive], axis=1)
+
+    @abstractmethod
+    def _learn(self, train: Labelled, val: Labelled) -> None:
+        """Set `_classifier`, from features (m, d) to logits (m,); `val` chooses open settings."""
+
+    def _inputs(self, graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
+        """What the classifier sees of `nodes`."""
+        self._fitted_threshold()
+        seen: Tensor = self._features(graph)[rows_of(graph, nodes)]
+        return seen
+
+    def _scores(self, x: Tensor) -> NDArray[np.float64]:
+        scores: NDArray[np.float64] = torch.sigmoid(self._classifier(x)).numpy()
+        return scores
+
+    def _fitted_settings(self) -> Config:
+        return self._settings
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors = module_tensors("features", self._features)
+        tensors |= module_tensors("classifier", self._classifier)
+        column = self._features.scaler.sens_column
+        width = len(self._features.scaler.mean) + (column is not None)
+        return tensors, {"features": width, "sens_column": column}
+
+    def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        self.torch_device()
+        self._settings = self.config
+        self._features = self.features_type(*columns_of(path, facts))
+        load_module(path, "features", self._features, tensors)
+
+
+class LinearLogits(nn.Module):
+    """x·w + b, for features of `width` columns."""
+
+    w: Tensor
+    b: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.register_buffer("w", torch.zeros(width, dtype=torch.float64))
+        self.register_buffer("b", torch.zeros((), dtype=torch.float64))
+
+    @classmethod
+    def of(cls, train: Labelled, weight: float) -> Self:
+        """The logistic regression with C = `weight`."""
+        x, y = (part.numpy() for part in train)
+        # A smaller tolerance than the default, so that equal problems have equal solutions.
+        solved = LogisticRegression(C=weight, tol=1e-6, max_iter=10_000).fit(x, y)
+        made = cls(x.shape[1])
+        made.w.copy_(torch.from_numpy(solved.coef_[0]))
+        made.b.copy_(torch.from_numpy(solved.intercept_)[0])
+        return made
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits (m,)."""
+        return x @ self.w + self.b
+
+
+class Logistic(Tabular):
+    """Logistic regression on a person's own features, including the sensitive column.
+
+    After `fit`: `C_` (the weight of the losses that was given or chosen) and `threshold_`.
+    """
+
+    name = "logistic"
+    config_type = LogisticConfig
+    config: LogisticConfig
+    features_type: ClassVar[type[Unaware]] = Aware
+    _classifier: LinearLogits
+
+    def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
+        super().__init__(seed=seed, device=device, **settings)
+        self.C_: float | None = None
+
+    def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
+        """The features (m, d) that the regression sees."""
+        return np.asarray(self._inputs(graph, nodes).float().numpy())
+
+    def _learn(self, train: Labelled, val: Labelled) -> None:
+        def loss(weight: float) -> float:
+            logits = fitted[weight](val[0])
+            return float(F.binary_cross_entropy_with_logits(logits, val[1].double()))
+
+        weights = C_VALUES if self.config.C is None else (float(self.config.C),)
+        fitted = {weight: LinearLogits.of(train, weight) for weight in weights}
+        # Ties go to the first, which has the strongest penalty.
+        self.C_ = min(weights, key=loss)
+        self._classifier = fitted[self.C_]
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors, facts = super()._state()
+        return tensors, facts | {"C": self.C_}
+
+    def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        super()._restore(path, tensors, facts)
+        self._classifier = LinearLogits(self._features.outputs)
+        load_module(path, "classifier", self._classifier, tensors)
+        if not isinstance(facts.get("C"), float):
+            raise damaged(path)
+        self.C_ = facts["C"]
+
+
+class LogisticUnaware(Logistic):
+    """Logistic regression on a person's own features without the sensitive column."""
+
+    name = "logistic-unaware"
+    features_type = Unaware
+
+
+class LogisticResidual(Logistic):
+    """Logistic regression on the residuals of a person's own features after regression on s."""
+
+    name = "logistic-residual"
+    features_type = Residual
+    # An audit mentions it if its causal model moves features along the same direction.
+    erases_means_ = True
+
+
+class LogisticProjected(Logistic):
+    """Logistic regression on features without the direction in which the groups differ."""
+
+    name = "logistic-projected"
+    features_type = Projected
+    erases_means_ = True
+
+
+class Boosting(Tabular):
+    """Gradient boosted trees on a person's own features, including the sensitive column.
+
+    After `fit`: `trees_` (how many were given or chosen) and `threshold_`.
+    """
+
+    name = "boosting"
+    config_type = BoostingConfig
+    config: BoostingConfig
+    features_type = Aware
+    _classifier: Trees
+
+    def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
+        super().__init__(seed=seed, device=device, **settings)
+        self.trees_: int | None = None
+
+    def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
+        """What each tree adds to a person's logit (m, trees)."""
+        inputs = self._inputs(graph, nodes)
+        return np.asarray(self._classifier.values(inputs).float().numpy())
+
+    def _learn(self, train: Labelled, val: Labelled) -> None:
+        total = self.config.trees or MOST_TREES
+        # scikit-learn breaks ties between splits at random; the seed is fixed.
+        grower = GradientBoostingClassifier(
+            n_estimators=total,
+            max_depth=self.config.depth,
+            learning_rate=self.config.learning_rate,
+            random_state=0,
+        )
+        with bar("growing trees", total=total) as progress:
+            grower.fit(*(part.numpy() for part in train), monitor=lambda *_: progress.advance())
+        trees = Trees.of(grower, self.config.learning_rate)
+        if self.config.trees is None:
+            trees = trees.first(1 + int(trees.staged_loss(*val).argmin()))
+        self._classifier, self.trees_ = trees, len(trees.root)
+
+    def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        super()._restore(path, tensors, facts)
+        value, root = (tensors.get(f"classifier.{name}") for name in ("value", "root"))
+        if value is None or root is None or value.dim() != 1 or root.dim() != 1:
+            raise damaged(path)
+        self._classifier = Trees(len(value), len(root), self.config.depth)
+        load_module(path, "classifier", self._classifier, tensors)
+        if not self._classifier.is_valid(self._features.outputs):
+            raise damaged(path)
+        self.trees_ = len(root)
+
+
+for _method in (Logistic, LogisticUnaware, LogisticResidual, LogisticProjected, Boosting):
+    METHODS.add(_method.name, _method)

@@ -1,0 +1,327 @@
+"""Methods whose network reads the whole graph, or what its layers need of it."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+import torch
+import torch.nn.functional as F
+from sklearn.metrics import roc_auc_score
+from torch import Tensor, nn
+
+from fairgear.graph import SensitiveGraph, rows_of
+from fairgear.methods.base import (
+    FitCheckpoints,
+    NetworkMethod,
+    check_trainable,
+    columns_of,
+    run_key,
+)
+from fairgear.methods.baselines.neighbors import Links, Neighbors, NodeBatch
+from fairgear.methods.features import FeatureScaler
+from fairgear.nn import objectives
+from fairgear.settings import Config, OneOf, Range
+from fairgear.tensor_files import damaged
+from fairgear.training import History, Task, Validation, seeded, train
+from fairgear.training.checkpoints import load_module, module_tensors
+
+# Up to this share of the people are computed from their surroundings alone: the world of one
+# person should not cost as much as everybody's.
+_FEW = 1 / 64
+
+
+@dataclass(frozen=True)
+class WholeGraphConfig(Config):
+    """How a network on the whole graph is built and trained."""
+
+    layers: Annotated[int, Range(1, 16)] = 2
+    """Layers of the encoder: how many hops it sees."""
+    dim: Annotated[int, Range(1, 65536)] = 16
+    """Width of every layer, and of the representations."""
+    dropout: Annotated[float, Range(0, 0.99)] = 0.5
+    """Between layers."""
+    use_sens: bool = True
+    """Whether the network sees the sensitive attribute."""
+    learning_rate: Annotated[float, Range(1e-8, 10.0)] = 0.01
+    """Of Adam."""
+    weight_decay: Annotated[float, Range(0, math.inf)] = 1e-5
+    """Of Adam: this times the parameters is added to the gradient."""
+    steps: Annotated[int, Range(1, 10**7)] = 500
+    """Training steps; without batches each sees all labelled people, and is an epoch."""
+    validate_every: Annotated[int, Range(1, 10**7)] = 5
+    """Steps between two validations; the state with the best AUROC is kept."""
+    batch_size: Annotated[int, Range(0, 10**9)] = 0
+    """Labelled people a step, and people at a time in prediction; 0 for the whole graph at once."""
+    fanout: Annotated[int, Range(0, 10**6)] = 0
+    """With batches, in training: neighbours of a person to sample; 0 for all of them."""
+    threshold: Annotated[str, OneOf("half", "validation")] = "half"
+    """The decision threshold: 0.5 (half), or the most accurate on the validation set."""
+
+
+class WholeGraphNetwork(nn.Module):
+    """An encoder, and a linear classifier of the representations.
+
+    Args:
+        encoder: from features (m, d) and `Neighbors` to representations (m, dim).
+        dim: their width.
+    """
+
+    def __init__(self, encoder: nn.Module, dim: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.classifier = nn.Linear(dim, 1)
+
+    def forward(self, x: Tensor, neighbors: Neighbors) -> tuple[Tensor, Tensor]:
+        """Representations (m, dim) and logits (m,)."""
+        z: Tensor = self.encoder(x, neighbors)
+        logits: Tensor = self.classifier(z)
+        return z, logits[:, 0]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A graph as networks see it, in canonical order."""
+
+    x: Tensor
+    """(n, width), scaled."""
+    sens: Tensor
+    links: Links
+
+
+class WholeGraphTask(Task):
+    """L_p alone: the cross-entropy of the labelled training people.
+
+    A method with more terms overrides `terms` and sets their `weights`; one that trains in turns
+    overrides `step`.
+
+    Args:
+        modules: what is trained, including `network`.
+        config: the settings.
+        graph: the graph.
+        y: labels in canonical order.
+        train_rows: the people to train on.
+        val_rows: the people to validate on.
+    """
+
+    weights: dict[str, float]
+    """Of the terms; the default is 1."""
+
+    def __init__(
+        self,
+        modules: dict[str, nn.Module],
+        config: WholeGraphConfig,
+        graph: Inputs,
+        y: Tensor,
+        train_rows: Tensor,
+        val_rows: Tensor,
+    ) -> None:
+        self.modules = modules
+        self.network = modules["network"]
+        self.config = config
+        self.graph = graph
+        self.y = y
+        self.train_rows = train_rows
+        self.val_rows = val_rows
+        self.weights = {}
+        self.optimizers = {"network": self.optimizer(self.network)}
+
+    def optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
+        """Adam with the learning rate and the weight decay of the settings."""
+        return torch.optim.Adam(
+            module.parameters(),
+            lr=self.config.learning_rate,
+            weight_decay=self.config.weight_decay,
+        )
+
+    def draw(self) -> tuple[NodeBatch, Tensor, Tensor]:
+        """The batch of a step, the places of the labelled people in it, and their labels."""
+        size = self.config.batch_size
+        if size == 0:
+            return self.graph.links.everyone, self.train_rows, self.y[self.train_rows]
+        drawn = self.train_rows[torch.randperm(len(self.train_rows))[:size]]
+        batch = self.graph.links.around(drawn, self.config.layers, self.config.fanout)
+        batch = batch.to(next(self.network.parameters()).device)
+        assert batch.targets is not None
+        return batch, batch.targets, self.y[drawn].to(batch.targets.device)
+
+    def terms(
+        self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
+    ) -> dict[str, Tensor]:
+        """The named terms of the loss on a batch and the network's output for it."""
+        return {
+            "prediction": F.binary_cross_entropy_with_logits(logits[labelled], y.to(logits.dtype))
+        }
+
+    def step(self, number: int) -> dict[str, Tensor]:
+        """One batch, or the whole graph."""
+        batch, labelled, y = self.draw()
+        z, logits = self.network(batch.inputs(self.graph.x), batch.neighbors)
+        loss = objectives.weighted(self.terms(batch, z, logits, labelled, y), self.weights)
+        self.descend("network", loss.total)
+        return {name: part.detach() for name, part in loss.parts.items()}
+
+    def descend(self, name: str, loss: Tensor) -> None:
+        """One step of one optimiser; gradients of other parameters are ignored."""
+        self.optimizers[name].zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
+        self.optimizers[name].step()
+
+    def validate(self) -> Validation | None:
+        """Score by AUROC."""
+        return self.scored()
+
+    def scored(self) -> Validation:
+        """AUROC and loss on the validation set."""
+        _, logits = outputs(self.network, self.graph, self.val_rows, self.config)
+        y = self.y[self.val_rows].to(logits.device)
+        usable = bool(logits.isfinite().all())
+        auroc = float(roc_auc_score(y.cpu(), logits.cpu())) if usable else 0.0
+        loss = F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))
+        return Validation(auroc, {"prediction": float(loss), "auroc": auroc})
+
+
+class WholeGraph(NetworkMethod):
+    """Base of the methods whose network reads x and the edges of the whole graph.
+
+    A method defines its `encoder`; one that trains more than a network by cross-entropy overrides
+    `build` (further modules, which are saved and moved too) and sets `task_type`.
+
+    After `fit`: `history_` (loss terms and validation over time of `network`), `scaler_` (of the
+    features) and `threshold_`.
+    """
+
+    config_type = WholeGraphConfig
+    config: WholeGraphConfig
+    task_type: ClassVar[type[WholeGraphTask]] = WholeGraphTask
+
+    def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
+        super().__init__(seed=seed, device=device, **settings)
+        self.history_: dict[str, History] = {}
+
+    @abstractmethod
+    def encoder(self, width: int, config: WholeGraphConfig) -> nn.Module:
+        """A fresh encoder of `width` features, see `WholeGraphNetwork`.
+
+        Its output for a person may depend on people at most `config.layers` steps away.
+        """
+
+    def build(self, width: int, config: WholeGraphConfig) -> dict[str, nn.Module]:
+        """Fresh modules for `width` features, by the name under which they are saved."""
+        return {"network": WholeGraphNetwork(self.encoder(width, config), config.dim)}
+
+    def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
+        """Train on the training set, and keep the state with the best validation score."""
+        check_trainable(graph)
+        self.threshold_, self.history_ = None, {}
+        self._settings = config = self.config
+        self._build(graph.x.shape[1], graph.sens_column)
+        order, home = graph.canonical.rows, self._home()
+        self.scaler_.fit(graph, order)
+        masks = (graph.train_mask, graph.val_mask)
+        rows = [mask.cpu()[order].nonzero()[:, 0].to(home) for mask in masks]
+        y = graph.y.cpu()[order].to(home)
+        with seeded(self.seed, "task"):
+            task = self.task_type(self._modules, config, self._inputs(graph), y, *rows)
+        files = FitCheckpoints(checkpoint, run_key(self, graph))
+        self.history_["network"] = train(
+            task,
+            steps=config.steps,
+            seed=self.seed,
+            description=f"training {self.name}",
+            validate_every=config.validate_every,
+            checkpoint=files.checkpoint("network"),
+        )
+        self._set_threshold(graph, config.threshold)
+        files.remove()
+        return self
+
+    @torch.no_grad()
+    def chunks(
+        self, graph: SensitiveGraph, *, nodes: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """All people at once, since a layer reads the whole graph."""
+        self._fitted_threshold()
+        # `device` may have been changed since the fit.
+        self.scaler_.to(self._home())
+        for module in self._modules.values():
+            module.to(self.torch_device())
+        targets = graph.canonical.numbers[rows_of(graph, nodes).cpu()].to(self._home())
+        inputs = self._inputs(graph)
+        z, logits = outputs(self._modules["network"], inputs, targets, self._settings)
+        yield z.cpu(), logits.cpu()
+
+    def _inputs(self, graph: SensitiveGraph) -> Inputs:
+        home = self._home()
+        order = graph.canonical.rows.to(home)
+        x, sens = self.scaler_(graph)[order], graph.sens.to(home)[order]
+        if self._settings.use_sens:
+            x = torch.cat([x, sens[:, None].to(x.dtype)], dim=1)
+        return Inputs(x, sens, Links.of(graph.canonical, home))
+
+    def _home(self) -> torch.device:
+        """Where the graph is kept: with batches it need not fit on the device."""
+        return torch.device("cpu") if self._settings.batch_size else self.torch_device()
+
+    def _build(self, width: int, sens_column: int | None) -> None:
+        """Fresh modules, initialised from the seed."""
+        features = width - (sens_column is not None)
+        self._sens_column = sens_column
+        self.scaler_ = FeatureScaler(features, sens_column).to(self._home())
+        with seeded(self.seed, "initialisation"):
+            modules = self.build(features + self._settings.use_sens, self._settings)
+        device = self.torch_device()
+        self._modules = {name: module.to(device) for name, module in modules.items()}
+
+    def _fitted_settings(self) -> WholeGraphConfig:
+        return self._settings
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors = module_tensors("scaler", self.scaler_)
+        for name, module in self._modules.items():
+            tensors |= module_tensors(name, module)
+        facts = {
+            "features": len(self.scaler_.mean) + (self._sens_column is not None),
+            "sens_column": self._sens_column,
+            "history": {name: history.as_dict() for name, history in self.history_.items()},
+        }
+        return tensors, facts
+
+    def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        self._settings = self.config
+        self._build(*columns_of(path, facts))
+        load_module(path, "scaler", self.scaler_, tensors)
+        for name, module in self._modules.items():
+            load_module(path, name, module, tensors)
+            module.eval()
+        try:
+            self.history_ = {name: History(**rows) for name, rows in facts["history"].items()}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise damaged(path) from error
+
+
+def outputs(
+    network: nn.Module, graph: Inputs, targets: Tensor, config: WholeGraphConfig
+) -> tuple[Tensor, Tensor]:
+    """Representations and logits of the people `targets`, from all of their neighbours."""
+    size = config.batch_size
+    if size == 0:
+        few = 0 < len(targets) <= _FEW * len(graph.x)
+        batch = graph.links.around(targets, config.layers) if few else graph.links.everyone
+        z, logits = network(batch.inputs(graph.x), batch.neighbors)
+        return (batch.outputs(z), batch.outputs(logits)) if few else (z[targets], logits[targets])
+    device = next(network.parameters()).device
+    parts = []
+    # Each person once and in order, so that batches do not depend on order and repetitions.
+    once, places = torch.unique(targets, return_inverse=True)
+    for chunk in torch.split(once, size):
+        batch = graph.links.around(chunk, config.layers).to(device)
+        z, logits = network(batch.inputs(graph.x), batch.neighbors)
+        parts.append((batch.outputs(z), batch.outputs(logits)))
+    zs, ls = zip(*parts, strict=True)
+    places = places.to(device)
+    return torch.cat(zs)[places], torch.cat(ls)[places]

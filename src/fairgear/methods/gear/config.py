@@ -1,0 +1,270 @@
+"""The settings of Gear, and the constants of its training recipes. Imports no torch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from typing import Annotated, Any, Self
+
+from fairgear.errors import ParameterError
+from fairgear.settings import Config, OneOf, Range
+
+# Training labels up to which both recipes are trained.
+FEW_LABELS = 5000
+# People up to which "auto" computes exact egos.
+EXACT_UP_TO = 50_000
+# Restart probability of the personalised PageRank that picks the members of egos.
+ALPHA = 0.15
+
+
+@dataclass(frozen=True)
+class GeneratorConfig(Config):
+    """The graph VAE that makes counterfactual egos."""
+
+    latent: Annotated[int, Range(1, 4096)] = 16
+    """Dimension of H."""
+    hidden: Annotated[int, Range(1, 4096)] = 64
+    """Width of its hidden layers."""
+    discriminator_weight: Annotated[float, Range(0, math.inf)] = 0.0
+    """β: how much H must hide the ego's mean sensitive value from the discriminator."""
+    ranges: Annotated[int, Range(2, 64)] = 4
+    """B: equal ranges of that mean which the discriminator tells apart."""
+    covariance_weight: Annotated[float, Range(0, math.inf)] = 100.0
+    """How much H must be uncorrelated with s, node by node."""
+    steps: Annotated[int, Range(1, 10**7)] = 1000
+    """Training steps, one batch each."""
+    batch_size: Annotated[int, Range(2, 10**6)] = 200
+    """Egos a batch."""
+    learning_rate: Annotated[float, Range(1e-8, 10.0)] = 0.003
+    """Of Adam, for the VAE and the discriminator."""
+
+
+@dataclass(frozen=True)
+class Recipe(Config):
+    """How encoder and classifier are trained: constants that were tuned once.
+
+    With few labels, the right amount of regularisation depends on how predictable the label is. So
+    with few labels both `REGULARISED` and `FLEXIBLE` are trained, and the validation set decides;
+    with many, `FLEXIBLE_MANY` is.
+    """
+
+    layers: Annotated[int, Range(1, 16)]
+    """Of the encoder."""
+    dropout: Annotated[float, Range(0, 0.99)]
+    """In encoder and classifier."""
+    weight_decay: Annotated[float, Range(0, math.inf)]
+    """μ: weight of the squared norm of the parameters."""
+    logit_weight: Annotated[float, Range(0, math.inf)]
+    learning_rate: Annotated[float, Range(1e-8, 10.0)]
+    steps: Annotated[int, Range(1, 10**7)]
+    batch_size: Annotated[int, Range(2, 10**6)]
+    threshold: Annotated[str, OneOf("half", "validation")]
+    row_norm: bool
+    """Whether rows are scaled to unit norm, which removes a factor common to all features."""
+    direction: Annotated[str, OneOf("generator", "means")]
+    """What is erased: the generator's shift, or the difference of the groups' means."""
+    consistency: Annotated[str, OneOf("logit", "boundary")]
+    """What must be alike: the logit, or its tanh, which differs only near the boundary."""
+    ranks: bool
+    """Whether the encoder also sees the rank of each feature."""
+    averaging: Annotated[float, Range(0, 0.9999)]
+    """Decay of the running average of the weights that is validated and kept; 0 for none."""
+    min_dose: Annotated[float, Range(0, 1)] = 0.0
+    """Counterfactual changes are scaled by a dose drawn from [min_dose, 1]."""
+    edge_noise: Annotated[float, Range(0, 1)] = 1.0
+    """Each training ego loses up to this share of its edges and gains as many elsewhere."""
+    use_sens: bool = False
+    """Whether the encoder sees s."""
+    selection: Annotated[str, OneOf("tradeoff", "loss")] = "tradeoff"
+    """The state to keep: best AUROC less flips and excess R², or least loss."""
+    validate_every: Annotated[int, Range(1, 10**7)] = 20
+    """Steps between two validations."""
+
+
+REGULARISED = Recipe(
+    layers=1,
+    dropout=0.5,
+    weight_decay=1e-3,
+    logit_weight=1.0,
+    learning_rate=0.01,
+    steps=1000,
+    batch_size=100,
+    threshold="half",
+    row_norm=False,
+    direction="generator",
+    consistency="logit",
+    ranks=False,
+    averaging=0.99,
+)
+FLEXIBLE = Recipe(
+    layers=2,
+    dropout=0.3,
+    weight_decay=1e-5,
+    logit_weight=2.0,
+    learning_rate=0.01,
+    steps=2000,
+    batch_size=100,
+    threshold="half",
+    row_norm=True,
+    direction="means",
+    consistency="boundary",
+    ranks=True,
+    averaging=0.0,
+)
+FLEXIBLE_MANY = replace(FLEXIBLE, learning_rate=0.003, batch_size=300, threshold="validation")
+# What the paper's preset sets besides `Gear`'s own settings.
+PAPER: dict[str, Any] = {
+    "layers": 2,
+    "dropout": 0.5,
+    "weight_decay": 1e-5,
+    "row_norm": False,
+    "direction": "generator",
+    "consistency": "logit",
+    "ranks": False,
+    "averaging": 0.0,
+    "min_dose": 1.0,
+    "edge_noise": 0.0,
+    "use_sens": True,
+    "selection": "loss",
+}
+
+
+@dataclass(frozen=True)
+class RecipeTrial:
+    """A recipe that was trained, and its best validation score."""
+
+    recipe: Recipe
+    score: float
+
+
+@dataclass(frozen=True)
+class GearConfig(Config):
+    """The settings of `Gear`. Values in brackets are used where a setting is left open."""
+
+    encoder: Annotated[str, OneOf("graphsage", "gcn", "gin", "jk", "infomax")] = "graphsage"
+    """The subgraph encoder."""
+    variant: Annotated[str, OneOf("full", "ns", "nn", "np", "nc")] = "full"
+    """full; without self (ns), neighbour (nn) or any (np) perturbation; without generator (nc)."""
+    augmentation: Annotated[str, OneOf("vae", "causal")] = "vae"
+    """The source of counterfactual egos: a graph VAE that is trained first, or a causal model."""
+    k: Annotated[int, Range(1, 64)] = 20
+    """Members of an ego, its centre included."""
+    egos: Annotated[str, OneOf("auto", "exact", "close")] = "auto"
+    """Proven members (exact), or 99.5 % of them in less time (close). [exact up to 50,000]"""
+    dim: Annotated[int, Range(1, 65536)] = 64
+    """Dimension of the representations."""
+    fairness_weight: Annotated[float, Range(0, math.inf)] = 0.6
+    """λ: weight of the distance between embeddings of factual and counterfactual egos."""
+    neighbor_weight: Annotated[float, Range(0, 1)] = 0.4
+    """λ_s: share of the neighbour-perturbed egos in that distance."""
+    neighbor_draws: Annotated[int, Range(1, 64)] = 2
+    """C: neighbour-perturbed egos per person and step."""
+    logit_weight: Annotated[float | None, Range(0, math.inf)] = None
+    """Weight of the difference between factual and counterfactual logits. [1 or 2]"""
+    erase: Annotated[float | None, Range(0, 1)] = 1.0
+    """Share of the groups' difference that is projected out of the features; s removes the rest.
+    1 is fair under both protocols, 0 under `strict` only but more accurate, None erases nothing."""
+    r2_limit: Annotated[float, Range(0, 1)] = 0.035
+    """R² between predicted labels and the mean sensitive value around a person that is allowed on
+    the validation set; above it, a penalty grows. 1 allows all."""
+    learning_rate: Annotated[float | None, Range(1e-8, 10.0)] = None
+    """Of Adam. [0.01 up to 5,000 training labels, else 0.003]"""
+    steps: Annotated[int | None, Range(1, 10**7)] = None
+    """Training steps, one batch each. [1,000 or 2,000]"""
+    batch_size: Annotated[int | None, Range(2, 10**6)] = None
+    """Egos a batch, of labelled people and again of all. [100 up to 5,000 labels, else 300]"""
+    micro_batches: Annotated[int, Range(1, 10**4)] = 1
+    """Parts of a batch that are computed separately, so that processes can share a step."""
+    threshold: Annotated[str, OneOf("auto", "half", "validation")] = "auto"
+    """0.5 (half), or the most accurate on the validation set. [half up to 5,000 labels]"""
+    generator: GeneratorConfig = field(default_factory=GeneratorConfig)
+    """The graph VAE."""
+    recipe: dict[str, Any] = field(default_factory=dict)
+    """Overrides of `Recipe`, for studies of single constants. Not a stable interface."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Recipe.from_dict(asdict(FLEXIBLE) | self.recipe)
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Self:
+        """The paper's settings, see `Gear.paper`."""
+        preset: dict[str, Any] = {
+            "dim": 1024,
+            "learning_rate": 0.001,
+            "steps": 1000,
+            "batch_size": 100,
+            "threshold": "half",
+            "logit_weight": 0.0,
+            "r2_limit": 1.0,
+            "erase": None,
+            "generator": GeneratorConfig(discriminator_weight=10.0, covariance_weight=0.0),
+        }
+        recipe = PAPER | changes.pop("recipe", {})
+        return cls.from_dict({**preset, **changes, "recipe": recipe})
+
+    def recipes(self, labels: int) -> tuple[Recipe, ...]:
+        """The recipes to train for that many labels, with the settings of this config."""
+        found = (REGULARISED, FLEXIBLE) if labels <= FEW_LABELS else (FLEXIBLE_MANY,)
+        own = {
+            "logit_weight": self.logit_weight,
+            "learning_rate": self.learning_rate,
+            "steps": self.steps,
+            "batch_size": self.batch_size,
+            "threshold": None if self.threshold == "auto" else self.threshold,
+        }
+        given = self.recipe | {name: value for name, value in own.items() if value is not None}
+        # Unit rows serve the `released` protocol, which needs everything erased.
+        ready = (replace(one, row_norm=one.row_norm and self.erase == 1) for one in found)
+        return tuple(dict.fromkeys(replace(one, **given) for one in ready))
+
+    def effective(self) -> Self:
+        """The settings that the variant leaves in force.
+
+        Without perturbations (np), there is no fairness machinery. Without the generator (nc),
+        nothing is learned from it, and s must be an input or its flip would change nothing.
+        """
+        if self.variant == "np":
+            recipe = self.recipe | {"use_sens": True, "edge_noise": 0.0}
+            return replace(self, erase=None, r2_limit=1.0, recipe=recipe)
+        if self.variant == "nc":
+            return replace(self, erase=None, recipe=self.recipe | {"use_sens": True})
+        return self
+
+    def check_batches(self, labels: int) -> None:
+        """Refuse micro-batches with fewer than two people, which batch norm cannot normalise."""
+        sizes = (self.batch_size, self.generator.batch_size, labels)
+        smallest = min(size for size in sizes if size is not None)
+        if self.micro_batches > 1 and smallest < 2 * self.micro_batches:
+            raise ParameterError(
+                "micro_batches",
+                f"{self.micro_batches} of batches that may have {smallest} people",
+                "at least two people in each",
+                "use fewer micro-batches, or larger batches",
+            )
+
+    def ego_precision(self, people: int) -> str:
+        """`exact` or `close`, for a graph of that many people."""
+        if self.egos != "auto":
+            return self.egos
+        return "exact" if people <= EXACT_UP_TO else "close"
+
+    @property
+    def perturbs_self(self) -> bool:
+        """Whether self-perturbed egos take part in training."""
+        return self.variant in ("full", "nn", "nc")
+
+    @property
+    def perturbs_neighbors(self) -> bool:
+        """Whether neighbour-perturbed egos take part in training."""
+        return self.variant in ("full", "ns", "nc")
+
+    @property
+    def uses_vae(self) -> bool:
+        """Whether a graph VAE is trained."""
+        return self.variant not in ("np", "nc") and self.augmentation == "vae"
+
+    @property
+    def uses_causal_model(self) -> bool:
+        """Whether a causal model takes its place."""
+        return self.variant not in ("np", "nc") and self.augmentation == "causal"

@@ -1,0 +1,185 @@
+"""What a fit of Gear reads of its graph, and egos wherever the graph is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from fairgear.egos import EgoIndex
+from fairgear.egos.batches import make_batch
+from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
+from fairgear.methods.features import FeatureScaler
+from fairgear.methods.gear.generator import Ego
+from fairgear.training import seeded
+
+# Bytes of scaled features that are kept; larger graphs are scaled batch by batch.
+KEPT = 2 * 2**30
+# People scaled at a time.
+_CHUNK = 2**16
+# In larger graphs, a sample of this many people determines scaling and erasing,
+STATISTICS = 2**18
+# unless it has fewer people of a group than this.
+FEWEST = 1000
+
+
+class EgoSource:
+    """Returns the egos of people by their place in `order`.
+
+    Index and features are moved to the device if they fit into half of its free memory. Otherwise
+    they stay where they are, perhaps memory-mapped, and each batch is collected and sent; edges
+    are sent as bits and unpacked on the device.
+
+    Args:
+        graph: the graph.
+        index: egos of all of its people, or of some.
+        scaler: of the features.
+        device: of the batches.
+        order: rows of the index in the order of the people; None if it is the same.
+    """
+
+    def __init__(
+        self,
+        graph: SensitiveGraph,
+        index: EgoIndex,
+        scaler: FeatureScaler,
+        device: torch.device,
+        order: Tensor | None = None,
+    ) -> None:
+        self.device = device
+        held = torch.device("cpu")
+        if device.type == "cuda" and _size(graph, index) < _free(device) // 2:
+            held = device
+        scaler.check(graph)
+        self._index = index.to(held)
+        self._sens = graph.sens.to(held)
+        self._order = None if order is None else order.to(held)
+        self._x = _features(graph, scaler) if held == device else ScaledRows(graph.x, scaler)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether batches are made on a GPU without copies from the CPU."""
+        return self._sens.is_cuda
+
+    def __call__(self, people: Tensor) -> Ego:
+        """Their egos, on the device."""
+        people = people.to(self._sens.device)
+        rows = people if self._order is None else self._order[people]
+        if self._sens.device.type == self.device.type:
+            return Ego.of(self._index.batch(rows, self._x), self._sens)
+        index = self._index
+        ids = index.ids[rows]
+        x, sens = self._x[ids.long()], _sent(self._sens[ids.long()], self.device)
+        sent = (ids, index.mask[rows], index.adjacency[rows])
+        ids, mask, words = (_sent(values, self.device) for values in sent)
+        batch = make_batch(ids, mask, words, _Collected(x))
+        return Ego(batch.x, sens * mask, batch.adjacency, mask, batch.n_id)
+
+
+class ScaledRows:
+    """Features that are scaled when they are read."""
+
+    dtype = torch.float32
+
+    def __init__(self, x: Tensor, scaler: FeatureScaler) -> None:
+        self._x = x
+        self._scaler = scaler
+
+    def __getitem__(self, rows: Tensor) -> Tensor:
+        """The scaled features of these rows of the graph, on the scaler's device."""
+        taken = self._x[rows.to(self._x.device)]
+        return self._scaler.scaled(_sent(taken, self._scaler.mean.device))
+
+
+class _Collected:
+    """Features of members that are on the device already."""
+
+    dtype = torch.float32
+
+    def __init__(self, x: Tensor) -> None:
+        self._x = x
+
+    def __getitem__(self, rows: Tensor) -> Tensor:
+        return self._x
+
+
+def _features(graph: SensitiveGraph, scaler: FeatureScaler) -> Tensor | ScaledRows:
+    """Scaled features on the scaler's device, kept or made on demand."""
+    n, width, device = len(graph.x), len(scaler.mean), scaler.mean.device
+    if device.type == "cpu" and 4 * n * width > KEPT:
+        return ScaledRows(graph.x, scaler)
+    kept = torch.empty(n, width, device=device)
+    for begin in range(0, n, _CHUNK):
+        part = slice(begin, begin + _CHUNK)
+        kept[part] = scaler.scaled(graph.x[part])
+    return kept
+
+
+def _sent(values: Tensor, device: torch.device) -> Tensor:
+    """The values on the device, from pinned memory so that the copy is asynchronous."""
+    if device.type == values.device.type:
+        return values
+    return values.pin_memory().to(device, non_blocking=True)
+
+
+def _size(graph: SensitiveGraph, index: EgoIndex) -> int:
+    held = (index.ids, index.mask, index.adjacency, graph.x, graph.sens)
+    return sum(tensor.nbytes for tensor in held)
+
+
+def _free(device: torch.device) -> int:
+    return int(torch.cuda.mem_get_info(device)[0])
+
+
+@dataclass(frozen=True)
+class GearData:
+    """People in canonical order, so that reordering the rows of a graph changes nothing."""
+
+    egos: EgoSource
+    y: Tensor
+    """(n,) labels."""
+    sens_around: Tensor
+    """(n,) the mean of s over each person and their neighbours."""
+    x_sample: Tensor
+    """Scaled features of all people, or of a sample, and"""
+    sens_sample: Tensor
+    """their groups: the inputs of the network are fitted on them, without labels."""
+    train_rows: Tensor
+    val_rows: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        graph: SensitiveGraph,
+        index: EgoIndex,
+        scaler: FeatureScaler,
+        device: torch.device,
+    ) -> Self:
+        """Fit the scaler, and collect everything else."""
+        order = graph.canonical.rows
+        sample = _sample(order, graph.sens)
+        scaler.fit(graph, sample)
+        masks = (graph.train_mask, graph.val_mask)
+        rows = [mask[order].nonzero()[:, 0].to(device) for mask in masks]
+        return cls(
+            EgoSource(graph, index, scaler, device, order),
+            graph.y[order].to(device),
+            closed_neighborhood_mean(graph.sens, graph.edge_index)[order].float().to(device),
+            scaler.scaled(graph.x[sample]),
+            graph.sens[sample].to(device),
+            *rows,
+        )
+
+
+def _sample(order: Tensor, sens: Tensor) -> Tensor:
+    """All people in their order, or a random sample of a large graph."""
+    if len(order) <= STATISTICS:
+        return order
+    with seeded(0, "statistics"):
+        drawn = torch.randperm(len(order))[:STATISTICS]
+    sample = order[drawn.sort().values]
+    if min(int((sens[sample] == group).sum()) for group in (0, 1)) < FEWEST:
+        return order
+    return sample

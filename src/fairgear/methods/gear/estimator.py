@@ -1,0 +1,387 @@
+"""Gear: node representations that are alike on a person's factual and counterfactual egos."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from fairgear import distributed
+from fairgear.causal import CausalModel, for_graph
+from fairgear.egos import EgoIndex, remembered
+from fairgear.errors import ParameterError
+from fairgear.graph import SensitiveGraph, rows_of
+from fairgear.methods.base import (
+    METHODS,
+    FitCheckpoints,
+    NetworkMethod,
+    check_trainable,
+    columns_of,
+    run_key,
+)
+from fairgear.methods.features import FeatureScaler
+from fairgear.methods.gear.config import ALPHA, GearConfig, GeneratorConfig, Recipe, RecipeTrial
+from fairgear.methods.gear.data import EgoSource, GearData
+from fairgear.methods.gear.generator import CausalGenerator, FlipOnly, Generator, VaeGenerator
+from fairgear.methods.gear.generator_training import VaeTask
+from fairgear.methods.gear.network import GearNetwork
+from fairgear.methods.gear.training import GearTask
+from fairgear.nn import GraphVAE
+from fairgear.progress import bar, log
+from fairgear.tensor_files import damaged
+from fairgear.training import History, seeded, train
+from fairgear.training.checkpoints import load_module, module_tensors
+from fairgear.training.micro_batches import check_micro_batches
+
+# Egos per forward pass when scoring, which bounds memory.
+_CHUNK = 1024
+# The egos of fewer people than this are not cached.
+_FEW = 32
+# The folder among the checkpoints with the egos of a large graph. It stays after the fit, since
+# the same graph is scored next, perhaps in other processes.
+_EGOS = "egos"
+
+
+class Gear(NetworkMethod):
+    """GEAR: an encoder of ego subgraphs that treats a person alike in counterfactual worlds.
+
+    After `fit`:
+
+    - `threshold_`: the decision threshold.
+    - `history_`: loss terms and validation over time, of `generator` and `network`.
+    - `scaler_`: of the features.
+    - `recipe_`, `trials_`: the training recipe that was kept, and all that were trained with
+      their validation scores.
+    - `causal_model_`: the fingerprint of the causal model that replaced the graph VAE, if any.
+    - `erases_means_`: whether the difference of the groups' means was erased.
+
+    Args:
+        encoder: the subgraph encoder: graphsage, gcn, gin, jk or infomax.
+        variant: full; without self (ns), neighbour (nn) or any (np) perturbation; without
+            generator (nc).
+        augmentation: the source of counterfactual egos: a graph VAE that is trained first
+            ("vae"), or a causal model ("causal").
+        k: members of an ego, its centre included.
+        egos: proven members ("exact"), 99.5 % of them in less time ("close"), or "auto": exact up
+            to 50,000 people.
+        dim: dimension of the representations.
+        fairness_weight: λ: weight of the distance between embeddings of factual and
+            counterfactual egos.
+        neighbor_weight: λ_s: share of the neighbour-perturbed egos in that distance.
+        neighbor_draws: C: neighbour-perturbed egos per person and step.
+        logit_weight: weight of the difference between factual and counterfactual logits; None for
+            1 or 2, by recipe.
+        erase: share of the groups' difference that is projected out of the features; s removes
+            the rest. 1 is fair under both protocols, 0 under `strict` only but more accurate,
+            None erases nothing.
+        r2_limit: R² between predicted labels and the mean sensitive value around a person that is
+            allowed on the validation set; above it, a penalty grows. 1 allows all.
+        learning_rate: of Adam; None for 0.01 up to 5,000 training labels, else 0.003.
+        steps: training steps, one batch each; None for 1,000 or 2,000, by recipe.
+        batch_size: egos a batch, of labelled people and again of all; None for 100 up to 5,000
+            training labels, else 300.
+        micro_batches: parts of a batch that are computed separately, so that processes can share
+            a step.
+        threshold: 0.5 ("half"), the most accurate on the validation set ("validation"), or
+            "auto": half up to 5,000 training labels.
+        generator: settings of the graph VAE.
+        recipe: overrides of the training recipe, for studies of single constants. Not a stable
+            interface.
+        seed: of the initialisation and of every random draw in training.
+        device: "auto" (CUDA if available), "cpu" or "cuda".
+    """
+
+    name = "gear"
+    config_type = GearConfig
+    config: GearConfig
+    _generator: Generator | None = None
+    _advice = ""
+
+    def __init__(
+        self,
+        *,
+        encoder: str = "graphsage",
+        variant: str = "full",
+        augmentation: str = "vae",
+        k: int = 20,
+        egos: str = "auto",
+        dim: int = 64,
+        fairness_weight: float = 0.6,
+        neighbor_weight: float = 0.4,
+        neighbor_draws: int = 2,
+        logit_weight: float | None = None,
+        erase: float | None = 1.0,
+        r2_limit: float = 0.035,
+        learning_rate: float | None = None,
+        steps: int | None = None,
+        batch_size: int | None = None,
+        micro_batches: int = 1,
+        threshold: str = "auto",
+        generator: GeneratorConfig | dict[str, Any] | None = None,
+        recipe: dict[str, Any] | None = None,
+        seed: int = 0,
+        device: str = "auto",
+    ) -> None:
+        super().__init__(
+            seed=seed,
+            device=device,
+            encoder=encoder,
+            variant=variant,
+            augmentation=augmentation,
+            k=k,
+            egos=egos,
+            dim=dim,
+            fairness_weight=fairness_weight,
+            neighbor_weight=neighbor_weight,
+            neighbor_draws=neighbor_draws,
+            logit_weight=logit_weight,
+            erase=erase,
+            r2_limit=r2_limit,
+            learning_rate=learning_rate,
+            steps=steps,
+            batch_size=batch_size,
+            micro_batches=micro_batches,
+            threshold=threshold,
+            generator=GeneratorConfig() if generator is None else generator,
+            recipe={} if recipe is None else recipe,
+        )
+        self.history_: dict[str, History] = {}
+        self.recipe_: Recipe | None = None
+        self.trials_: list[RecipeTrial] = []
+        self.causal_model_: str | None = None
+        self.erases_means_ = False
+
+    @classmethod
+    def paper(cls, *, seed: int = 0, device: str = "auto", **changes: Any) -> Self:
+        """The settings of the paper's text, without fairgear's additions.
+
+        It differs from the text in five points: counterfactual egos come from abduction instead of
+        the decoder's output; H is the posterior mean; the generator has its own learning rate,
+        batch size and gradient clipping; 1,000 steps stand for 1,000 epochs; and batch norm sees
+        factual and perturbed egos together.
+
+        Args:
+            seed: see `Gear`.
+            device: see `Gear`.
+            changes: settings of `Gear` that replace the paper's.
+        """
+        return cls.from_config(GearConfig.paper(**changes), seed=seed, device=device)
+
+    def fit(
+        self,
+        graph: SensitiveGraph,
+        *,
+        checkpoint: Path | None = None,
+        causal_model: CausalModel | None = None,
+    ) -> Self:
+        """Train the generator on all nodes, then encoder and classifier.
+
+        Args:
+            graph: see `Method.fit`.
+            checkpoint: see `Method.fit`.
+            causal_model: with `augmentation="causal"`, the fitted model that replaces the graph
+                VAE; by default that of the graph.
+        """
+        check_trainable(graph)
+        config = self.config.effective()
+        _check_augmentation(config, causal_model)
+        labels = int(graph.train_mask.sum())
+        config.check_batches(labels)
+        check_micro_batches(config.micro_batches)
+        recipes = config.recipes(labels)
+        self.threshold_, self.causal_model_, self._settings = None, None, self.config
+        self.history_, self.trials_ = {}, []
+        self._build(graph.x.shape[1], graph.sens_column, config, recipes[0])
+        index = self.ego_index(graph, folder=None if checkpoint is None else checkpoint / _EGOS)
+        data = GearData.of(graph, index, self.scaler_, self.torch_device())
+        if config.uses_causal_model:
+            causal_model = for_graph(graph) if causal_model is None else causal_model
+            self.causal_model_ = causal_model.fingerprint()
+            on_device = self.ego_index(graph).to(self.torch_device())
+            self._generator = CausalGenerator(
+                causal_model, graph, on_device, self.scaler_, seed=self.seed
+            )
+        # The recipes may differ between two commits of one version.
+        constants = json.dumps([asdict(recipe) for recipe in recipes])
+        files = FitCheckpoints(checkpoint, run_key(self, graph, self.causal_model_, constants))
+        shift = self._train_generator(data, files)
+        for number, recipe in enumerate(recipes):
+            self._train_network(data, recipe, shift, files, f"network{number}")
+        assert self.recipe_ is not None
+        if self._advice:
+            log(self._advice)
+        self._set_threshold(graph, self.recipe_.threshold)
+        files.remove()
+        return self
+
+    def _train_generator(self, data: GearData, files: FitCheckpoints) -> Tensor | None:
+        """Train the graph VAE, if there is one, and return the shift that it has learned."""
+        if self._vae is None:
+            return None
+        config, people = self._fitted_config, len(data.y)
+        with seeded(self.seed, "discriminator"):
+            task = VaeTask(self._vae, config.generator, data.egos, people, config.micro_batches)
+        self.history_["generator"] = train(
+            task,
+            steps=config.generator.steps,
+            seed=self.seed,
+            description="training the generator",
+            checkpoint=files.checkpoint("generator"),
+        )
+        return VaeGenerator(self._vae).learned_shift(data.egos, people, seed=self.seed)
+
+    def _train_network(
+        self,
+        data: GearData,
+        recipe: Recipe,
+        shift: Tensor | None,
+        files: FitCheckpoints,
+        name: str,
+    ) -> None:
+        """Train a network by one recipe, and keep it if it is the best so far."""
+        network = self._new_network(recipe)
+        direction = shift if recipe.direction == "generator" else None
+        network.fit_inputs(data.x_sample, data.sens_sample, self.scaler_, direction)
+        task = GearTask(network, self._fitted_config, recipe, self.generator(), data)
+        history = train(
+            task,
+            steps=recipe.steps,
+            seed=self.seed,
+            description="training the encoder",
+            validate_every=recipe.validate_every,
+            checkpoint=files.checkpoint(name),
+        )
+        score = history.best_score
+        assert score is not None
+        if not self.trials_ or score > max(trial.score for trial in self.trials_):
+            self._network, self.recipe_ = task.average, recipe
+            self.history_["network"] = history
+            self.erases_means_ = network.erasure is not None and direction is None
+            self._advice = task.advice()
+        self.trials_.append(RecipeTrial(recipe, score))
+
+    @torch.no_grad()
+    def chunks(
+        self, graph: SensitiveGraph, *, nodes: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """A few people at a time; several processes share each chunk."""
+        self._fitted_threshold()
+        device = self.torch_device()
+        for module in (self.scaler_, self._network, self._vae):
+            # `device` may have been changed since the fit.
+            if module is not None:
+                module.to(device)
+        nodes = rows_of(graph, nodes)
+        every = len(nodes) > len(graph.x) // 4
+        index = self.ego_index(graph, None if every else nodes)
+        rows = nodes if every else torch.arange(len(nodes))
+        egos = EgoSource(graph, index, self.scaler_, device)
+        with bar("embedding", total=len(rows)) as progress:
+            for chunk in torch.split(rows, _CHUNK * distributed.size()):
+                own = self._network(egos(chunk[distributed.share(len(chunk))]))
+                z, logits = (distributed.all_gather(part.cpu(), len(chunk)) for part in own)
+                yield z, logits
+                progress.advance(len(chunk))
+
+    def generator(self) -> Generator | None:
+        """What makes the counterfactual egos of the fitted model.
+
+        None for the variant np, and for a loaded model with `augmentation="causal"`: the worlds
+        of its causal model belong to the graph it was trained on, and are not saved.
+        """
+        return self._generator
+
+    def ego_index(
+        self, graph: SensitiveGraph, nodes: Tensor | None = None, folder: Path | None = None
+    ) -> EgoIndex:
+        """The ego index, cached and shared by all models.
+
+        That of a large graph is written to `folder`, if there is one, while it is made.
+        """
+        k, precision = self._fitted_config.k, self._fitted_config.ego_precision(len(graph.x))
+        if nodes is not None and len(nodes) < _FEW:
+            # A world of one person, which nobody uses again.
+            return EgoIndex.build(graph, k, ALPHA, nodes=nodes, precision=precision)
+        return remembered(graph, k, ALPHA, nodes, precision, folder)
+
+    def _build(
+        self, width: int, sens_column: int | None, config: GearConfig, recipe: Recipe
+    ) -> None:
+        """Fresh modules, initialised from the seed, for `config` until the next fit."""
+        self._fitted_config = config
+        features, device = width - (sens_column is not None), self.torch_device()
+        self._sens_column = sens_column
+        self.scaler_ = FeatureScaler(features, sens_column).to(device)
+        self._network = self._new_network(recipe)
+        self._vae: GraphVAE | None = None
+        self._generator = FlipOnly() if config.variant == "nc" else None
+        if config.uses_vae:
+            settings = config.generator
+            with seeded(self.seed, "initialisation of the generator"):
+                self._vae = GraphVAE(features, settings.hidden, settings.latent).to(device)
+            self._generator = VaeGenerator(self._vae)
+
+    def _new_network(self, recipe: Recipe) -> GearNetwork:
+        """A fresh network; its initialisation does not depend on other recipes."""
+        with seeded(self.seed, "initialisation"):
+            network = GearNetwork(len(self.scaler_.mean), self._fitted_config, recipe)
+        return network.to(self.torch_device())
+
+    def _fitted_settings(self) -> GearConfig:
+        return self._settings
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors = module_tensors("scaler", self.scaler_) | module_tensors("network", self._network)
+        if self._vae is not None:
+            tensors |= module_tensors("vae", self._vae)
+        assert self.recipe_ is not None
+        facts = {
+            "features": len(self.scaler_.mean) + (self._sens_column is not None),
+            "sens_column": self._sens_column,
+            "recipe": asdict(self.recipe_),
+            "trials": [asdict(trial) for trial in self.trials_],
+            "causal_model": self.causal_model_,
+            "erases_means": self.erases_means_,
+            "history": {name: history.as_dict() for name, history in self.history_.items()},
+        }
+        return tensors, facts
+
+    def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        width, column = columns_of(path, facts)
+        self._settings = self.config
+        try:
+            self.recipe_ = Recipe.from_dict(facts["recipe"])
+            self.trials_ = [
+                RecipeTrial(Recipe.from_dict(trial["recipe"]), float(trial["score"]))
+                for trial in facts["trials"]
+            ]
+            self.history_ = {name: History(**rows) for name, rows in facts["history"].items()}
+            self.causal_model_ = facts["causal_model"]
+            self.erases_means_ = bool(facts["erases_means"])
+        except (KeyError, TypeError, ValueError, AttributeError, ParameterError) as error:
+            raise damaged(path) from error
+        self._build(width, column, self.config.effective(), self.recipe_)
+        load_module(path, "scaler", self.scaler_, tensors)
+        load_module(path, "network", self._network, tensors)
+        if self._vae is not None:
+            load_module(path, "vae", self._vae, tensors)
+            self._vae.eval()
+        self._network.eval()
+
+
+def _check_augmentation(config: GearConfig, causal_model: CausalModel | None) -> None:
+    if causal_model is not None and not config.uses_causal_model:
+        raise ParameterError(
+            "causal_model",
+            f"one, with augmentation {config.augmentation!r} and variant {config.variant!r}",
+            "one with augmentation 'causal' and a variant that has a generator",
+            "use Gear(augmentation='causal')",
+        )
+
+
+METHODS.add("gear", Gear)

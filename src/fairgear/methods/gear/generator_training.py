@@ -1,0 +1,126 @@
+"""Training the graph VAE on egos, in turns with its discriminator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from fairgear.methods.gear.config import GeneratorConfig
+from fairgear.methods.gear.data import EgoSource
+from fairgear.methods.gear.generator import Ego
+from fairgear.nn import objectives
+from fairgear.nn.graph_vae import Discriminator, GraphVAE
+from fairgear.training import Task
+from fairgear.training.cuda_graph import CapturedStep
+from fairgear.training.micro_batches import accumulated
+from fairgear.training.optimizers import adam, set_learning_rate
+
+# Gradients are clipped to this norm.
+_MAX_NORM = 5.0
+
+
+class Reading(NamedTuple):
+    """What the discriminator reads: H, the mask of the members, and the true range."""
+
+    h: Tensor
+    mask: Tensor
+    target: Tensor
+
+
+class VaeTask(Task):
+    """One step: the VAE minimises L_a = L_r + β L_d, then the discriminator maximises L_d.
+
+    Args:
+        vae: the graph VAE to train.
+        config: its settings.
+        egos: returns the egos of people.
+        people: how many there are.
+        micro_batches: parts of a batch, see `training.micro_batches`.
+    """
+
+    def __init__(
+        self,
+        vae: GraphVAE,
+        config: GeneratorConfig,
+        egos: EgoSource,
+        people: int,
+        micro_batches: int = 1,
+    ) -> None:
+        self.vae = vae
+        self.config = config
+        self.egos = egos
+        self.people = people
+        self.micro_batches = micro_batches
+        latent = vae.posterior.out_features // 2
+        self.discriminator = Discriminator(latent, config.hidden, config.ranges).to(egos.device)
+        self.modules = {"vae": vae, "discriminator": self.discriminator}
+        self.optimizers = {
+            name: adam(module, config.learning_rate) for name, module in self.modules.items()
+        }
+        captured = egos.on_gpu and micro_batches == 1
+        self._run = CapturedStep(self._update) if captured else self._update
+
+    def step(self, number: int) -> dict[str, Tensor]:
+        """Both turns on one batch."""
+        # The rate falls to zero: at a constant one the learned shift varies from step to step by
+        # more than its statistical error.
+        for optimizer in self.optimizers.values():
+            rate = self.config.learning_rate * (1 - number / self.config.steps)
+            set_learning_rate(optimizer, rate)
+        people = torch.randint(self.people, (self.config.batch_size,), device=self.egos.device)
+        return self._run(people)
+
+    def loss(self, ego: Ego) -> tuple[objectives.Terms, Reading]:
+        """L_a, and what the discriminator reads in its own turn."""
+        vae, config = self.vae, self.config
+        target = objectives.sensitive_range(ego.sens, ego.mask, config.ranges)
+        latent = vae.encode(ego.x, ego.sens, ego.adjacency, ego.mask)
+        h = latent.sample()
+        decoded = vae.decode_features(h, ego.sens)
+        parts = {
+            "features": objectives.gaussian_nll(ego.x, decoded, vae.feature_log_variance, ego.mask),
+            "edges": objectives.edge_nll(ego.adjacency, vae.decode_edges(h, ego.sens), ego.mask),
+            "kl": objectives.normal_kl(latent.mean, latent.log_variance, ego.mask),
+            "discriminator": objectives.log_probability(self.discriminator(h, ego.mask), target),
+            "covariance": objectives.cross_covariance(latent.mean, ego.sens, ego.mask),
+        }
+        weights = {
+            "discriminator": config.discriminator_weight,
+            "covariance": config.covariance_weight,
+        }
+        return objectives.weighted(parts, weights), Reading(h.detach(), ego.mask, target)
+
+    def guess(self, reading: Reading) -> Tensor:
+        """L_d of a fixed H."""
+        logits = self.discriminator(reading.h, reading.mask)
+        return objectives.log_probability(logits, reading.target)
+
+    def _update(self, people: Tensor) -> dict[str, Tensor]:
+        kept: list[Reading] = []
+
+        def vae_turn(part: Tensor) -> dict[str, Tensor]:
+            terms, reading = self.loss(self.egos(part))
+            kept.append(reading)
+            return objectives.backward(terms)
+
+        def discriminator_turn(part: Tensor) -> dict[str, Tensor]:
+            guess = self.guess(kept.pop(0))
+            return objectives.backward(objectives.weighted({"guess": guess}, {"guess": -1.0}))
+
+        terms = self._turn("vae", vae_turn, people)
+        self._turn("discriminator", discriminator_turn, people)
+        return terms
+
+    def _turn(
+        self, name: str, work: Callable[[Tensor], dict[str, Tensor]], people: Tensor
+    ) -> dict[str, Tensor]:
+        # Each turn also leaves gradients in the other network.
+        for module in self.modules.values():
+            module.zero_grad(set_to_none=True)
+        terms = accumulated(self.micro_batches, [self.modules[name]], work, people)
+        torch.nn.utils.clip_grad_norm_(self.modules[name].parameters(), _MAX_NORM)
+        self.optimizers[name].step()
+        return terms

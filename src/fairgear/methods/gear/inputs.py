@@ -1,0 +1,287 @@
+"""What Gear's network sees of a person's features: rows of unit norm, and ranks."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from fairgear.methods.features import Erasure, FeatureScaler, spread_of
+from fairgear.training import seeded
+
+# A sample of this many people determines the row norm in larger graphs.
+_PEOPLE = 2**15
+# Products are taken along at most this many directions, with this many people per weight.
+_DIRECTIONS, _PEOPLE_EACH = 32, 10
+# Above this width, only the leading directions are computed.
+_WIDE = 256
+# Of the least squares, for features of unit variance.
+_RIDGE = 1e-6
+# Deviations that are halved in the three corrections: first tails matter, then small differences.
+_TAILS = (10.0, 3.0, 1.0)
+# People with a norm below this share of the median are left out of the fit.
+_SHORT = 1e-4
+_TINY = 1e-12
+# Entries in the table of a column's ranks.
+_PLACES = 256
+# A column of scaled features that spreads less than this is constant but for rounding.
+_LEAST = 1e-4
+# Distance from the median, in widths, beyond which values are not told apart.
+_FURTHEST = 1e6
+
+
+class UnitRows(nn.Module):
+    """Each person's features at unit norm, in the graph's own units: a common factor is removed.
+
+    The groups' difference is erased before the norm is taken: where v is projected out, neither a
+    move along v nor a factor changes the result.
+    """
+
+    shift: Tensor
+    scale: Tensor
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = EvenNorm(width)
+        for name in ("shift", "mean"):
+            self.register_buffer(name, torch.zeros(width))
+        for name in ("scale", "spread"):
+            self.register_buffer(name, torch.ones(width))
+
+    def fit(
+        self, x: Tensor, sens: Tensor, scaler: FeatureScaler, erasure: Erasure | None
+    ) -> UnitRows:
+        """Learn how to undo the scaler, the norm, and the scale of the result."""
+        self.shift.copy_(scaler.mean / scaler.scale)
+        self.scale.copy_(scaler.scale)
+        self.norm.fit(self._own(x, sens, erasure))
+        rows = self._unit(x, sens, erasure).double()
+        self.mean.copy_(rows.mean(dim=0))
+        self.spread.copy_(spread_of(rows))
+        return self
+
+    def forward(self, x: Tensor, sens: Tensor, erasure: Erasure | None) -> Tensor:
+        """Unit rows of scaled features, scaled again to zero mean and unit variance."""
+        scaled: Tensor = (self._unit(x, sens, erasure) - self.mean) / self.spread
+        return scaled
+
+    def _unit(self, x: Tensor, sens: Tensor, erasure: Erasure | None) -> Tensor:
+        own = self._own(x, sens, erasure)
+        unit: Tensor = own / self.norm(own)[..., None]
+        return unit
+
+    def _own(self, x: Tensor, sens: Tensor, erasure: Erasure | None) -> Tensor:
+        """Features in the graph's units, without the groups' difference."""
+        x = x + self.shift
+        own: Tensor = self.scale * (x if erasure is None else erasure(x, sens))
+        return own
+
+
+class EvenNorm(nn.Module):
+    """A norm that is proportional to a common factor of a row and otherwise nearly constant.
+
+    Dividing by a norm removes whatever the norm depends on besides the factor. So this one starts
+    from the root mean square and removes what the unit rows, which no factor changes, predict of
+    it, three times over. Where columns sum to a constant, next to nothing is left.
+    """
+
+    sizes: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.register_buffer("sizes", torch.ones(width))
+        self.corrections = nn.ModuleList([_Correction(width, tail) for tail in _TAILS])
+
+    def fit(self, rows: Tensor) -> EvenNorm:
+        """Learn it from the features (n, d) of all people."""
+        rows = _sampled(rows).double()
+        sizes = rows.square().mean(dim=0).sqrt()
+        self.sizes.copy_(torch.where(sizes > _TINY, sizes, torch.ones_like(sizes)))
+        first = self._first(rows)
+        rows = rows[first > _SHORT * first.median()]
+        # From here on, the mean logarithm of the norm is 0.
+        self.sizes.mul_(self._first(rows).log().mean().exp())
+        norm = self._first(rows)
+        for correction in self.corrections:
+            assert isinstance(correction, _Correction)
+            correction.fit(rows / norm[:, None], norm, self.sizes)
+            norm = correction(rows, norm)
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The norms (…) of features (…, d)."""
+        norm = self._first(x)
+        for correction in self.corrections:
+            norm = correction(x, norm)
+        return norm
+
+    def _first(self, x: Tensor) -> Tensor:
+        return (x / self.sizes).square().mean(dim=-1).sqrt().clamp(min=_TINY)
+
+
+class _Correction(nn.Module):
+    """Subtracts from the logarithm of a norm what a quadratic form of the unit rows predicts."""
+
+    mean: Tensor
+    spread: Tensor
+    linear: Tensor
+    directions: Tensor
+    form: Tensor
+    level: Tensor
+    most: Tensor
+
+    def __init__(self, width: int, tail: float) -> None:
+        super().__init__()
+        self.tail = tail
+        kept = min(width, _DIRECTIONS)
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("spread", torch.ones(width))
+        self.register_buffer("linear", torch.zeros(width))
+        self.register_buffer("directions", torch.zeros(width, kept))
+        self.register_buffer("form", torch.zeros(kept, kept))
+        self.register_buffer("level", torch.zeros(()))
+        self.register_buffer("most", torch.zeros(()))
+
+    def fit(self, unit: Tensor, norm: Tensor, sizes: Tensor) -> None:
+        """Learn by least squares.
+
+        Args:
+            unit: (n, d), features divided by the norm.
+            norm: (n,).
+            sizes: (d,) of the features: a column that spreads far less is constant.
+        """
+        self.mean.copy_(unit.mean(dim=0))
+        self.spread.copy_(spread_of(unit, 1e-6 * sizes))
+        z = self._squeezed(unit)
+        affordable = len(z) // _PEOPLE_EACH
+        kept = min(self.directions.shape[1], math.isqrt(2 * affordable))
+        few = affordable < z.shape[1]
+        leading = _leading_directions(z, max(kept, affordable) if few else kept)
+        directions = leading[:, leading.shape[1] - kept :]
+        along = z @ directions
+        # Single columns where there are enough people to estimate a weight for each.
+        alone = z @ leading if few else z
+        one, two = torch.triu_indices(kept, kept, device=z.device)
+        terms = torch.cat([torch.ones_like(z[:, :1]), alone, along[:, one] * along[:, two]], dim=1)
+        logs = norm.log()
+        weights = _least_squares(terms, logs)
+        linear = weights[1 : 1 + alone.shape[1]]
+        self.level.copy_(weights[0])
+        self.linear.copy_(leading @ linear if few else linear)
+        self.directions.zero_()[:, :kept] = directions.to(self.directions.dtype)
+        self.form.zero_()[one, two] = weights[1 + alone.shape[1] :].to(self.form.dtype)
+        self.most.copy_(logs.abs().max())
+
+    def forward(self, x: Tensor, norm: Tensor) -> Tensor:
+        """Corrected norms of features (…, d), from norms (…)."""
+        z = self._squeezed(x / norm[..., None])
+        along = z @ self.directions.to(z.dtype)
+        squares = ((along @ self.form.to(z.dtype)) * along).sum(dim=-1)
+        predicted = self.level + z @ self.linear.to(z.dtype) + squares
+        # No correction is larger than the largest error in the fit.
+        return norm * torch.exp(-predicted.clamp(-self.most, self.most))
+
+    def _squeezed(self, unit: Tensor) -> Tensor:
+        z = (unit - self.mean) / self.spread
+        return z / (1 + z.abs() / self.tail)
+
+
+class RankScores(nn.Module):
+    """Ranks of scaled features, read from a table that is learned without labels.
+
+    Amounts of money and counts have long tails: after standardising, most people lie within a
+    tenth of a unit of each other, and a network with few labels cannot tell them apart. Ranks
+    spread them out. A value is squeezed to (−1, 1) by the column's median and interquartile range
+    and interpolated between two entries of the table, without sorting.
+    """
+
+    centre: Tensor
+    width: Tensor
+    table: Tensor
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.register_buffer("centre", torch.zeros(features))
+        self.register_buffer("width", torch.ones(features))
+        self.register_buffer("table", torch.zeros(features, _PLACES))
+
+    def fit(self, x: Tensor) -> RankScores:
+        """Learn the table from the features (n, d) of all people."""
+        ordered = x.sort(dim=0).values
+        low, centre, high = (ordered[len(x) * part // 4] for part in (1, 2, 3))
+        spread = x.std(dim=0, correction=0)
+        # The interquartile range is 0 where half of the people share one value.
+        width = torch.where(high - low > 1e-3 * spread, high - low, spread)
+        self.centre.copy_(centre)
+        self.width.copy_(width.clamp(min=_LEAST))
+        ranks = _blurred_ranks(self._squeezed(ordered).double().T.contiguous())
+        self.table.copy_(ranks)
+        found = self(x).double()
+        mean, deviation = found.mean(dim=0), found.std(dim=0, correction=0)
+        deviation = torch.where(deviation > 1e-6, deviation, torch.ones_like(deviation))
+        scores = (ranks - mean[:, None]) / deviation[:, None]
+        self.table.copy_(torch.where(spread[:, None] > _LEAST, scores, 0.0))
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Scores (…, d) at zero mean and unit variance over the people of the fit."""
+        x = x.to(self.table.dtype)
+        place = (self._squeezed(x) + 1) * ((_PLACES - 1) / 2)
+        below = place.long().clamp(0, _PLACES - 2)
+        first = torch.arange(x.shape[-1], device=x.device) * _PLACES + below
+        flat = self.table.flatten()
+        return torch.lerp(flat[first], flat[first + 1], place - below)
+
+    def _squeezed(self, x: Tensor) -> Tensor:
+        away = ((x - self.centre) / self.width).clamp(-_FURTHEST, _FURTHEST)
+        return away / (1 + away.abs())
+
+
+def _sampled(rows: Tensor) -> Tensor:
+    """All rows, or a random sample in their order where there are too many."""
+    if len(rows) <= _PEOPLE:
+        return rows
+    with seeded(0, "people who say what length is"):
+        drawn = torch.randperm(len(rows))[:_PEOPLE]
+    return rows[drawn.sort().values.to(rows.device)]
+
+
+def _leading_directions(z: Tensor, most: int) -> Tensor:
+    """Directions (d, m) of the largest sums of squares, the largest last."""
+    if z.shape[1] > _WIDE and most < z.shape[1] // 4:
+        with seeded(0, "directions of features"):
+            found: Tensor = torch.svd_lowrank(z, q=most, niter=4)[2]
+        return found.flip(1)
+    _, directions = torch.linalg.eigh(z.T @ z / len(z))
+    leading: Tensor = directions[:, z.shape[1] - most :]
+    return leading
+
+
+def _least_squares(x: Tensor, target: Tensor) -> Tensor:
+    """Ridge regression: weights (d,) that minimise the squared error of x·w."""
+    ridge = _RIDGE * torch.eye(x.shape[1], dtype=x.dtype, device=x.device)
+    weights: Tensor = torch.linalg.solve(x.T @ x / len(x) + ridge, x.T @ target / len(x))
+    return weights
+
+
+def _blurred_ranks(ordered: Tensor) -> Tensor:
+    """The share of people below each entry of the table, from sorted columns (d, n).
+
+    The distribution function is averaged over one step on either side, so that people who share
+    a value get the middle of their ranks wherever it lies between two entries.
+    """
+    columns, people = ordered.shape
+    step = 2 / (_PLACES - 1)
+    places = torch.linspace(-1, 1, _PLACES, dtype=ordered.dtype, device=ordered.device)
+    sums = torch.cat([ordered.new_zeros(columns, 1), ordered.cumsum(dim=1)], dim=1)
+
+    def area(at: Tensor) -> Tensor:
+        """The integral of the distribution function up to there."""
+        at = at.repeat(columns, 1)
+        below = torch.searchsorted(ordered, at)
+        return (below * at - sums.gather(1, below)) / people
+
+    return (area(places + step) - area(places - step)) / (2 * step)

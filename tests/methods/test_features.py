@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from fairgear import SensitiveGraph
+from fairgear.errors import GraphError
+from fairgear.methods.features import Erasure, FeatureScaler
+from fairgear.methods.gear.inputs import EvenNorm, UnitRows
+from tests.graphs import random_graph
+
+
+def with_column(graph: SensitiveGraph, at: int | None) -> SensitiveGraph:
+    """The graph with its sensitive column moved to `at`, or left out."""
+    others = graph.x[:, [0, 2, 3]]
+    x = others
+    if at is not None:
+        x = torch.cat([others[:, :at], graph.sens[:, None].float(), others[:, at:]], dim=1)
+    names = [f"f{i}" for i in range(x.shape[1])]
+    return graph.replace(x=x, sens_column=at, feature_names=names)
+
+
+def scaler_of(graph: SensitiveGraph) -> FeatureScaler:
+    width = graph.x.shape[1] - (graph.sens_column is not None)
+    return FeatureScaler(width, graph.sens_column).fit(graph)
+
+
+def unit_rows_of(
+    graph: SensitiveGraph, share: float | None = 1.0
+) -> Callable[[SensitiveGraph], Tensor]:
+    """Scaled, erased and brought to unit norm, as Gear learns to on `graph`."""
+    scaler = scaler_of(graph)
+    erasure = None
+    if share is not None:
+        erasure = Erasure(len(scaler.mean), share).fit(scaler(graph), graph.sens)
+    rows = UnitRows(len(scaler.mean)).fit(scaler(graph), graph.sens, scaler, erasure)
+    return lambda other: rows(scaler(other), other.sens, erasure)
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, None])
+def test_other_columns_are_scaled_and_the_sensitive_one_is_gone(at: int | None) -> None:
+    graph = with_column(random_graph(n=50), at)
+    others = graph.x.double().numpy()
+    if at is not None:
+        others = np.delete(others, at, axis=1)
+    expected = (others - others.mean(axis=0)) / others.std(axis=0)
+    scaled = scaler_of(graph)(graph)
+    assert scaled.dtype == torch.float32
+    np.testing.assert_allclose(scaled.numpy(), expected, atol=1e-5)
+
+
+def test_a_constant_column_becomes_zero() -> None:
+    graph = random_graph(n=50)
+    x = graph.x.clone()
+    x[:, 2] = 0.1
+    graph = graph.replace(x=x)
+    scaled = scaler_of(graph)(graph)
+    assert torch.allclose(scaled[:, 1], torch.zeros(50), atol=1e-6)
+    assert float(scaled[:, 0].std(correction=0)) == pytest.approx(1, abs=1e-4)
+
+
+def test_what_was_learned_is_used_on_another_graph_and_saved_with_the_weights() -> None:
+    one, other = random_graph(n=50), random_graph(n=40, seed=9)
+    scaler = scaler_of(one)
+    keep = [0, 2, 3]
+    fitted = one.x.double().numpy()[:, keep]
+    expected = (other.x.double().numpy()[:, keep] - fitted.mean(axis=0)) / fitted.std(axis=0)
+    np.testing.assert_allclose(scaler(other).numpy(), expected, atol=1e-5)
+    copy = FeatureScaler(3, 1)
+    copy.load_state_dict(scaler.state_dict())
+    assert torch.equal(copy(other), scaler(other))
+
+
+def test_columns_other_than_the_fitted_ones_are_refused() -> None:
+    graph = random_graph(n=50)
+    scaler = scaler_of(graph)
+    for other in (random_graph(n=50, d=5), with_column(graph, 0), with_column(graph, None)):
+        with pytest.raises(GraphError, match=r"^[^\n]*allowed: 4 columns, sens_column 1[^\n]*$"):
+            scaler(other)
+
+
+def test_where_columns_add_up_to_a_constant_nothing_but_the_factor_is_lost() -> None:
+    graph = random_graph(n=300)
+    x = graph.x.clone()
+    kind = torch.randint(0, 2, (300,), generator=torch.Generator().manual_seed(0)).float()
+    x[:, 0], x[:, 2] = kind, 1 - kind
+    graph = graph.replace(x=x)
+    prepared = unit_rows_of(graph, share=None)
+    assert torch.allclose(prepared(graph), scaler_of(graph)(graph), atol=0.05)
+    shrunk = x * torch.tensor([0.95, 1.0, 0.95, 0.95])
+    assert torch.allclose(prepared(graph.replace(x=shrunk)), prepared(graph), atol=1e-4)
+
+
+@pytest.mark.parametrize("share", [None, 1.0])
+def test_neither_a_factor_nor_a_move_along_v_changes_erased_unit_rows(
+    share: float | None,
+) -> None:
+    graph = random_graph(n=200)
+    x = graph.x + 2 * graph.sens[:, None] * torch.tensor([1.0, 0.0, -0.5, 0.3])
+    graph = graph.replace(x=x)
+    prepared = unit_rows_of(graph, share)
+    shrunk = 0.95 * graph.x
+    shrunk[:, 1] = graph.x[:, 1]
+    assert torch.allclose(prepared(graph.replace(x=shrunk)), prepared(graph), atol=1e-4)
+    v = graph.x[graph.sens == 1].mean(dim=0) - graph.x[graph.sens == 0].mean(dim=0)
+    v[1] = 0
+    moved = 0.95 * (graph.x + 0.4 * v)
+    moved[:, 1] = graph.x[:, 1]
+    same = torch.allclose(prepared(graph.replace(x=moved)), prepared(graph), atol=1e-3)
+    assert same == (share == 1.0)
+
+
+def test_the_norm_is_learned_from_what_is_left_after_erasing() -> None:
+    graph = random_graph(n=400)
+    sens = graph.sens.float()
+    x = graph.x.clone()
+    # Without v, which both columns have, their sum is the same for everybody.
+    kind = (x[:, 3] > 0).float()
+    x[:, 0], x[:, 2] = kind + 2 * sens, 1 - kind + 2 * sens
+    graph = graph.replace(x=x)
+    scaler = scaler_of(graph)
+    erasure = Erasure(3, 1.0).fit(scaler(graph), graph.sens)
+    rows = UnitRows(3).fit(scaler(graph), graph.sens, scaler, erasure)
+    own = rows._own(scaler(graph), graph.sens, erasure)
+    learned_before = EvenNorm(3).fit(rows._own(scaler(graph), graph.sens, None))
+    found, other = rows.norm(own), learned_before(own)
+    assert float(found.std() / found.mean()) < 0.5 * float(other.std() / other.mean())
+
+
+def test_a_row_of_zeros_has_no_norm_and_stays_finite() -> None:
+    graph = random_graph(n=50)
+    x = graph.x.clone()
+    x[3] = 0
+    x[3, 1] = graph.sens[3]
+    graph = graph.replace(x=x)
+    assert bool(torch.isfinite(unit_rows_of(graph, share=None)(graph)).all())
+
+
+def groups(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Correlated features, two groups, and the difference of their means."""
+    draw = torch.Generator().manual_seed(seed)
+    sens = torch.randint(0, 2, (400,), generator=draw)
+    mixing = torch.randn(4, 4, generator=draw)
+    shift = torch.tensor([2.0, -1.0, 0.5, 0.0])
+    x = torch.randn(400, 4, generator=draw) @ mixing + sens[:, None] * shift
+    return x, sens, x[sens == 1].mean(dim=0) - x[sens == 0].mean(dim=0)
+
+
+def test_u_comes_from_the_covariance_within_groups() -> None:
+    x, sens, v = groups()
+    erasure = Erasure(4, 1.0).fit(x, sens)
+    np.testing.assert_allclose(erasure.v.numpy(), v.numpy(), rtol=1e-5)
+    values, s = x.double().numpy(), sens.numpy()
+    within = sum(np.cov(values[s == g].T, bias=True) * (s == g).mean() for g in (0, 1))
+    u = np.linalg.solve(within + 1e-3 * np.eye(4), v.numpy())
+    np.testing.assert_allclose(erasure.u.numpy(), u / (u @ v.numpy()), rtol=1e-4, atol=1e-5)
+    assert float(erasure.u @ erasure.v) == pytest.approx(1, abs=1e-5)
+
+
+def test_moving_along_v_changes_nothing_that_is_left_and_erasing_again_neither() -> None:
+    x, sens, shift = groups()
+    erasure = Erasure(4, 1.0).fit(x, sens)
+    erased = erasure(x, sens)
+    assert torch.allclose(erasure(x + 3.7 * shift, sens), erased, atol=1e-4)
+    assert torch.equal(erasure(x, 1 - sens), erased)
+    assert torch.allclose(erasure(erased, sens), erased, atol=1e-4)
+    assert not torch.allclose(erased, x, atol=0.1)
+    batch = x.reshape(20, 20, 4)
+    groups_of_batch = sens.reshape(20, 20)
+    assert torch.allclose(erasure(batch, groups_of_batch), erased.reshape(20, 20, 4), atol=1e-5)
+
+
+def test_without_a_share_everybody_is_brought_to_group_0() -> None:
+    x, sens, shift = groups()
+    undone = Erasure(4, 0.0).fit(x, sens)(x, sens)
+    assert torch.allclose(undone, x - sens[:, None] * shift, atol=1e-5)
+    # What the groups differ by is gone, what people differ by within them is not.
+    assert torch.allclose(undone[sens == 1].mean(0), undone[sens == 0].mean(0), atol=1e-4)
+    assert torch.equal(undone[sens == 0], x[sens == 0])
+
+
+def test_half_a_share_goes_half_the_way() -> None:
+    x, sens, _ = groups()
+    whole, none = (Erasure(4, share).fit(x, sens)(x, sens) for share in (1.0, 0.0))
+    half = Erasure(4, 0.5).fit(x, sens)(x, sens)
+    assert torch.allclose(half, (none + whole) / 2, atol=1e-5)
+
+
+@given(share=st.floats(0, 1), seed=st.integers(0, 2**16))
+def test_whatever_the_share_nothing_changes_where_s_and_features_move_together(
+    share: float, seed: int
+) -> None:
+    x, sens, shift = groups(seed)
+    erasure = Erasure(4, share).fit(x, sens)
+    other = torch.randint(0, 2, sens.shape, generator=torch.Generator().manual_seed(seed))
+    moved = x + (other - sens)[:, None] * shift
+    assert torch.allclose(erasure(moved, other), erasure(x, sens), atol=1e-3)
+
+
+def test_without_a_shift_nothing_is_erased() -> None:
+    x, _, _ = groups()
+    twice, sens = torch.cat([x, x]), torch.arange(2).repeat_interleave(len(x))
+    assert torch.equal(Erasure(4, 1.0).fit(twice, sens)(twice, sens), twice)
+
+
+def test_columns_that_sum_to_a_constant_can_be_erased() -> None:
+    x, sens, _ = groups()
+    one_hot = torch.cat([x, (x[:, :1] > 0).float(), (x[:, :1] <= 0).float()], dim=1)
+    erased = Erasure(6, 1.0).fit(one_hot, sens)
+    assert bool(torch.isfinite(erased(one_hot, sens)).all())
