@@ -139,7 +139,7 @@ def test_a_model_is_asked_as_often_as_the_page_says(
     # Nobody's answer moves, so that no neighbours are asked about.
     audit(model, worlds, self_people=0, other_causal_models=others)
     assert model.asked == asked
-    assert "asked about 19 graphs, 25 more under other" in section("Time and memory")
+    assert "scores 19 graphs, 25 more under other" in section("Time and memory")
 
 
 def test_an_export_is_as_many_graphs_as_the_page_says(
