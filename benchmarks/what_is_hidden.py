@@ -33,7 +33,7 @@ def measure(label: str, run: Path) -> dict[str, Any]:
     from fairgear import datasets
 
     config = json.loads((run / "metrics.json").read_text())["config"]
-    graph = datasets.load_split(config["dataset"], split=config["split"], seed=config["seed"])
+    graph = datasets.load(config["dataset"], split=config["split"], split_seed=config["seed"])
     model = fg.load_model(run / "model")
     own = model.embed(graph, nodes=graph.test_mask)
     flipped = model.embed(_flipped(graph), nodes=graph.test_mask)

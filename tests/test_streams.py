@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from fairgear.npy_stream import NpyWriter
-from fairgear.parquet_stream import parquet_stream
+from fairgear.streams import NpyWriter, parquet_stream
 
 
 @given(

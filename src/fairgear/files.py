@@ -52,22 +52,22 @@ def replacing(path: Path, *, by_all: bool = False) -> Iterator[Path]:
             yield Path(folder, path.name)
         return
     if not path.name or path.is_dir():
-        raise _unwritable(path, "a folder" if path.name else "no file name")
+        raise unwritable(path, "a folder" if path.name else "no file name")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(f"{path.suffix}{TEMPORARY}", f".{path.stem}.", path.parent)
         os.close(handle)
     except OSError as error:
-        raise _unwritable(path, str(error.strerror or error)) from error
+        raise unwritable(path, str(error.strerror or error)) from error
     temporary = Path(name)
     try:
         yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())
+        os.chmod(temporary, 0o666 & ~umask())
         os.replace(temporary, path)
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise _unwritable(path, str(error.strerror or error)) from error
+        raise unwritable(path, str(error.strerror or error)) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -137,7 +137,8 @@ def unreadable(path: Path | str, error: OSError) -> FileError:
     )
 
 
-def _unwritable(path: Path, reason: str) -> FileError:
+def unwritable(path: Path, reason: object) -> FileError:
+    """The error for a file or folder that the system does not let us write."""
     return FileError(
         f"cannot write {path}",
         reason,
@@ -146,7 +147,8 @@ def _unwritable(path: Path, reason: str) -> FileError:
     )
 
 
-def _umask() -> int:
+def umask() -> int:
+    """The permissions that new files do not get."""
     current = os.umask(0)
     os.umask(current)
     return current

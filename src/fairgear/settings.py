@@ -43,6 +43,13 @@ class OneOf(tuple[str, ...]):
 SEED = Range(0, 2**63 - 1)
 
 
+def check_seed(name: str, seed: int) -> int:
+    """`seed` if it is one; numpy and torch disagree on what else they accept."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed not in SEED:
+        raise ParameterError(name, repr(seed), "a whole number from 0 on", f"change {name}")
+    return seed
+
+
 @dataclass(frozen=True)
 class Setting:
     """What a field of a `Config` accepts.

@@ -24,7 +24,7 @@ from fairgear.causal import (
     at_rate,
 )
 from fairgear.causal.features import FEATURE_MODELS
-from fairgear.datasets import DATASETS, load_split
+from fairgear.datasets import DATASETS, load
 from fairgear.graph import SensitiveGraph, SimilarityRule, split
 from fairgear.graph.similarity import SimilarityEdges
 from fairgear.testing import check_causal_model
@@ -85,7 +85,7 @@ def built_once() -> Iterator[None]:
 @cache
 def graph_of(name: str) -> SensitiveGraph:
     if DATASETS[name].sampled:
-        return load_split(name, split="sixty-twenty-twenty", seed=0)
+        return load(name)
     return split(load_or_skip(name))
 
 

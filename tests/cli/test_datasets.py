@@ -127,7 +127,7 @@ def test_an_error_of_ours_is_status_1(
     def broken(*args: object, **kwargs: object) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("fairgear.datasets.load_split", broken)
+    monkeypatch.setattr("fairgear.datasets.GraphSource.load", broken)
     assert main(["datasets", "stats", "synthetic"]) == 1
     assert "this is a bug" in capsys.readouterr().err
 

@@ -18,7 +18,7 @@ import yaml
 from fairgear.cli import main
 from fairgear.datasets import FileOptions, GraphSource
 from fairgear.graph import TableColumns, read_graph
-from fairgear.graph.convert.encoding import Encoding
+from fairgear.graph.tables import Encoding
 from fairgear.methods import load_model
 from fairgear.runs.config import RunConfig
 from tests.cli.test_run import settled, small

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairgear.datasets import DATASETS, load_graph
+from fairgear.datasets import DATASETS, GraphSource
 from fairgear.graph import SensitiveGraph
 
 
@@ -28,7 +28,7 @@ def load_or_skip(name: str) -> SensitiveGraph:
     missing = [file.path for file in DATASETS[name].files if not Path(folder, file.path).exists()]
     if missing:
         pytest.skip(f"FAIRGEAR_DATA={folder} holds no {' and no '.join(missing)}")
-    return load_graph(name)
+    return GraphSource(name).load(split=False)
 
 
 @pytest.fixture(scope="package")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairgear.datasets import DATASETS, load_split, statistics
+from fairgear.datasets import DATASETS, load, statistics
 from fairgear.graph import SensitiveGraph
 
 PAGES = Path(__file__).parents[2] / "docs" / "datasets"
@@ -32,7 +32,7 @@ def test_the_counts_on_the_page_are_the_graphs(published: SensitiveGraph) -> Non
 
 
 def test_the_counts_of_the_synthetic_graph() -> None:
-    check(load_split("synthetic", split="sixty-twenty-twenty", seed=0))
+    check(load("synthetic"))
 
 
 def check(graph: SensitiveGraph) -> None:

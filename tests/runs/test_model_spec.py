@@ -188,7 +188,7 @@ def test_a_runs_settings_say_what_it_kept(tmp_path: Path) -> None:
     assert settings_of_run(str(tmp_path / "model")) == said
     assert settings_of_run("audited_code:score") == {}
     graph = _load(audit_config(settings_of_run(str(tmp_path))))
-    expected = datasets.load_split("synthetic", split="released", seed=4, graph_seed=2)
+    expected = datasets.load("synthetic", split="released", split_seed=4, seed=2)
     assert graph.fingerprint() == expected.fingerprint()
 
 

@@ -36,7 +36,7 @@ from fairgear.causal import (
 from fairgear.errors import FairgearError, GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.progress import bar, quiet
-from fairgear.seeds import check_seed
+from fairgear.settings import check_seed
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from fairgear.causal.features import FEATURE_MODELS, FeatureModel, Integers
 from fairgear.causal.interventions import as_assignment
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.seeds import check_seed
+from fairgear.settings import check_seed
 
 EDGES = ("distance", "cosine", "fixed")
 

@@ -21,8 +21,7 @@ from fairgear.causal.interventions import as_assignment
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, undirected_edges
 from fairgear.progress import bar
-from fairgear.seeds import check_seed
-from fairgear.settings import Config, Range
+from fairgear.settings import Config, Range, check_seed
 
 # A block of 2,048 × 16,384 float32 products is 128 MiB, whatever the number of nodes.
 _ROWS, _COLUMNS = 2048, 16384

@@ -76,10 +76,10 @@ def stats(
     json
         Print one JSON object instead of a table.
     """
-    from fairgear.datasets import load_split, statistics
+    from fairgear.datasets import GraphSource, statistics
 
-    graph = load_split(dataset, split=split, seed=seed, graph_seed=graph_seed)
-    counted = asdict(statistics(graph))
+    source = GraphSource(dataset, split=split, seed=seed, graph_seed=graph_seed)
+    counted = asdict(statistics(source.load()))
     if json:
         print_json(counted)
         return

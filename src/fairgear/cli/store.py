@@ -53,7 +53,7 @@ def store(
     from fairgear.datasets.source import FileOptions
     from fairgear.errors import FileError, ParameterError
     from fairgear.graph import build_stored
-    from fairgear.graph.convert.encoding import Encoding
+    from fairgear.graph.tables import Encoding
 
     if memory < 1:
         raise ParameterError("--memory", memory, "1 megabyte or more", "use 256")

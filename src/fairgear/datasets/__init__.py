@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairgear.datasets.source import FileOptions, GraphSource
 
 if TYPE_CHECKING:
-    from fairgear.datasets.base import DATASETS, Dataset, load, load_graph, load_split
+    from fairgear.datasets.base import DATASETS, Dataset, load
     from fairgear.datasets.counts import GraphStatistics, statistics
     from fairgear.datasets.download import RemoteFile, fetch
 
@@ -22,15 +22,13 @@ __all__ = [
     "RemoteFile",
     "fetch",
     "load",
-    "load_graph",
-    "load_split",
     "statistics",
 ]
 
 # A module each, in the order in which they are listed.
 _NAMES = ("synthetic", "bail", "credit", "german", "nba")
 _HOMES = {
-    "base": ("DATASETS", "Dataset", "load", "load_graph", "load_split"),
+    "base": ("DATASETS", "Dataset", "load"),
     "download": ("RemoteFile", "fetch"),
     "counts": ("GraphStatistics", "statistics"),
 }

@@ -53,15 +53,3 @@ def load(
     dataset = DATASETS[name]
     train_labels = dataset.released_labels if split == "released" else None
     return apply_split(dataset.load(**options), split, seed=split_seed, train_labels=train_labels)
-
-
-def load_graph(name: str, *, graph_seed: int = 0) -> SensitiveGraph:
-    """A dataset without a split; `graph_seed` counts for datasets that are sampled."""
-    dataset = DATASETS[name]
-    return dataset.load(seed=graph_seed) if dataset.sampled else dataset.load()
-
-
-def load_split(name: str, *, split: str, seed: int, graph_seed: int = 0) -> SensitiveGraph:
-    """A dataset with a split, as the command line names them."""
-    options = {"seed": graph_seed} if DATASETS[name].sampled else {}
-    return load(name, split=split, split_seed=seed, **options)

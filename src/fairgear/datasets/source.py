@@ -13,7 +13,7 @@ from fairgear.settings import SEED, Config, OneOf, Range
 
 if TYPE_CHECKING:
     from fairgear.graph import SensitiveGraph, TableColumns
-    from fairgear.graph.convert.encoding import Encoding
+    from fairgear.graph.tables import Encoding
 
 _OPTIONAL_COLUMNS = ("label", "id", "positive", "sensitive_one", "similarity", "neighbors")
 
@@ -230,7 +230,7 @@ class GraphSource(Config):
 
     def _read(self, model: Path | None) -> SensitiveGraph:
         from fairgear.graph import open_stored, read_graph
-        from fairgear.graph.convert.encoding import Encoding
+        from fairgear.graph.tables import Encoding
 
         encoding = None if model is None else Encoding.of_model(model)
         if not _is_stored(Path(self.dataset)):
@@ -249,9 +249,9 @@ class GraphSource(Config):
 
     def _content_hash(self) -> str:
         if _is_stored(Path(self.dataset)):
-            from fairgear.stored_folder import read_facts
+            from fairgear.graph.stored import read_meta
 
-            return str(read_facts(Path(self.dataset))["fingerprint"])
+            return str(read_meta(Path(self.dataset))["fingerprint"])
         digest = hashlib.sha256()
         for path in filter(None, (self.dataset, self.data.edges)):
             try:
@@ -264,18 +264,20 @@ class GraphSource(Config):
     def _has_masks(self) -> bool:
         path = Path(self.dataset)
         if _is_stored(path):
-            from fairgear.stored_folder import read_facts
+            from fairgear.graph.stored import read_meta
 
-            return bool(read_facts(path)["masks"])
+            return bool(read_meta(path)["masks"])
         if path.suffix.lower() != ".pt":
             return False
-        from fairgear.graph.reading.pyg_file import has_masks
+        from fairgear.graph.reading.formats import has_masks
 
         return has_masks(path)
 
 
 def _is_stored(path: Path) -> bool:
-    from fairgear.stored_folder import is_stored
+    if not path.is_dir():
+        return False
+    from fairgear.graph.stored import is_stored
 
     return is_stored(path)
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fairgear.graph import ColumnScale, SensitiveGraph, SimilarityRule, similarity_graph
-from fairgear.graph.edge_cache import cached_edges
+from fairgear.graph.similarity_mechanism import cached_edges
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,8 @@ from fairgear.egos.structure import Structure
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph
-from fairgear.npy_stream import raw_bytes
 from fairgear.progress import bar, log, quiet
+from fairgear.streams import raw_bytes
 
 # Nodes of a shard: what is lost where the work is cut short.
 SHARD = 65_536

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fairgear.errors import FileError
 from fairgear.files import replacing
-from fairgear.npy_stream import raw_bytes
+from fairgear.streams import raw_bytes
 
 KIND = "fairgear ego index 1"
 TYPES = {"ids": torch.int32, "mask": torch.bool, "adjacency": torch.int64}

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from fairgear.errors import GraphError
+from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import validation
 from fairgear.graph.canonical import Canonical
 from fairgear.graph.edges import sort_edges
-from fairgear.npy_stream import raw_bytes
+from fairgear.streams import raw_bytes
 
 if TYPE_CHECKING:
-    from fairgear.graph.stored.arrays import StoredArrays
+    from fairgear.graph.stored.opening import StoredArrays
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 # PyG's storage holds no None: these read as None where they are missing.
@@ -215,6 +215,25 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             "mechanism",
             "stored",
         )
+
+
+def rows_of(graph: SensitiveGraph, nodes: Tensor | None, *, name: str = "nodes") -> Tensor:
+    """`nodes` as checked row numbers on the CPU; all rows if not given."""
+    n = len(graph.x)
+    if nodes is None:
+        return torch.arange(n)
+    nodes = nodes.cpu()
+    if nodes.dtype == torch.bool and tuple(nodes.shape) == (n,):
+        return nodes.nonzero()[:, 0]
+    whole = nodes.dtype == torch.int64 and nodes.dim() == 1
+    if not whole or (len(nodes) and not 0 <= int(nodes.min()) <= int(nodes.max()) < n):
+        raise ParameterError(
+            name,
+            f"{nodes.dtype} of shape {tuple(nodes.shape)}",
+            f"row numbers from 0 to {n - 1}, or a boolean mask of length {n}",
+            "pass rows of the graph",
+        )
+    return nodes
 
 
 def _digest(value: Tensor) -> str:

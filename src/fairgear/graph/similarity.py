@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.spatial import cKDTree
 from torch import Tensor
 
-from fairgear.compiled import in_chunks
+from fairgear.compiled import in_chunks, threads
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.edges import undirected_edges
-from fairgear.graph.nearest import nearest_pairs
 from fairgear.graph.similarity_kernel import (
     Floats,
     Integers,
@@ -24,15 +24,16 @@ from fairgear.graph.similarity_kernel import (
     rows_joined,
     squared_distances,
 )
-from fairgear.progress import log
+from fairgear.progress import bar, log
 
-# 1.6 GB of pairs; a threshold that joins more than that says nothing about people.
+# 1.6 GB of pairs; a threshold that joins more says nothing about people.
 MAX_PAIRS = 10**8
 # Rows a thread takes at a time.
 _CHUNK = 128
-# Following a change row by row, on one core, pays up to this part of the rows.
+_TREE_CHUNK = 8192
+# Edges are updated row by row, on one core, if at most this part of the rows has changed.
 _FEW = 64
-# Rows from which every pair takes minutes: worth a word.
+# Rows from which comparing every pair takes minutes.
 _MANY = 100_000
 
 
@@ -69,11 +70,11 @@ class SimilarityRule:
         return self.build(table).edge_index
 
     def build(self, table: Floats) -> SimilarityEdges:
-        """The edges, with what is needed to follow a change of few rows."""
+        """The edges, with what is needed to update them after a change of few rows."""
         table = _checked(table)
         n = len(table)
         if self.neighbors is not None:
-            pairs = nearest_pairs(table, self.threshold, self.neighbors)
+            pairs = _nearest_pairs(table, self.threshold, self.neighbors)
             return SimilarityEdges(self, undirected_edges(torch.from_numpy(pairs), n))
         if n >= _MANY:
             log(
@@ -111,14 +112,14 @@ class SimilarityEdges:
     rule: SimilarityRule
     edge_index: Tensor
     closest: Floats | None = None
-    """Squared distance of each row to its nearest; None in the mode of nearest neighbours."""
+    """Squared distance of each row to its nearest; None with `neighbors`."""
     nearest: Integers | None = None
 
     def after(self, table: Floats, rows: Integers) -> Tensor:
-        """The edges of `table`, which differs in `rows` only from the one these were built for.
+        """The edges of `table`, which differs only in `rows` from the one these were built for.
 
-        Equal to building anew. With few rows it is far cheaper: only they, and those whose
-        nearest row they are or become, are compared with everyone.
+        Equal to building them again, but much cheaper for few rows: only these, and rows whose
+        nearest row they are or become, are compared with all others.
         """
         if len(rows) == 0:
             return self.edge_index
@@ -131,7 +132,7 @@ class SimilarityEdges:
         moved[rows] = True
         closest = self.closest.copy()
         distances = np.empty(n)
-        # Whoever is near to a moved row may have a new nearest row, or may have lost it.
+        # Rows near a moved one may have another nearest row now.
         lost = np.flatnonzero(moved[self.nearest] | moved)
         if len(lost) > n // _FEW:
             return self.rule.edges(table)
@@ -153,7 +154,7 @@ class SimilarityEdges:
 
 
 def _merged(first: Tensor, second: Tensor, n: int) -> Tensor:
-    """Two sorted lists of different edges as one: a merge, where sorting all would take longer."""
+    """Two sorted lists of different edges merged, which is faster than sorting."""
     long, short = ((edges[0] * n + edges[1]).numpy() for edges in (first, second))
     place = np.searchsorted(long, short) + np.arange(len(short))
     old = np.ones(len(long) + len(short), dtype=np.bool_)
@@ -178,19 +179,52 @@ def similarity_edges(
     return SimilarityRule(threshold, neighbors).edges(np.asarray(table, dtype=np.float64))
 
 
+def _nearest_pairs(table: Floats, threshold: float, neighbors: int) -> Integers:
+    """Pairs (2, m) that a row's own rule joins, among its `neighbors` nearest rows.
+
+    A tree finds the candidates. Their distances are then summed again in the order of the
+    columns, so that every pair kept here is one that comparing all pairs would keep. Ties for the
+    last place are broken by the order of the rows.
+    """
+    n = len(table)
+    tree = cKDTree(table)
+    count = min(neighbors + 1, n)
+    parts: list[Integers] = [np.empty((2, 0), dtype=np.int64)]
+    with bar("finding the nearest rows", total=n) as shown:
+        for start in range(0, n, _TREE_CHUNK):
+            rows = np.arange(start, min(start + _TREE_CHUNK, n))
+            _, found = tree.query(table[rows], k=list(range(1, count + 1)), workers=threads())
+            parts.append(
+                _nearest_joined(table, rows, np.asarray(found, np.int64), threshold, neighbors)
+            )
+            shown.advance(len(rows))
+    return np.concatenate(parts, axis=1)
+
+
+def _nearest_joined(
+    table: Floats, rows: Integers, found: Integers, threshold: float, neighbors: int
+) -> Integers:
+    distances = np.zeros(found.shape)
+    for column in table.T:
+        difference = column[found] - column[rows][:, None]
+        distances += difference * difference
+    distances[found == rows[:, None]] = np.inf
+    # Among many copies of a row the tree may miss the row itself; the farthest is then dropped.
+    own = (found == rows[:, None]).any(axis=1)
+    if found.shape[1] > neighbors:
+        distances[~own, -1] = np.inf
+    similarity = 1.0 / (1.0 + np.sqrt(distances))
+    needed = threshold * similarity.max(axis=1, keepdims=True)
+    i, place = np.nonzero(similarity > needed)
+    return np.stack([rows[i], found[i, place]])
+
+
 def _checked(table: Floats) -> Floats:
+    what = "table for a similarity graph"
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
-        raise GraphError(
-            "table for a similarity graph",
-            f"shape {table.shape}",
-            "at least one row and one column",
-            "pass one row a person",
-        )
+        got, allowed = f"shape {table.shape}", "at least one row and one column"
+        raise GraphError(what, got, allowed, "pass one row a person")
     if not np.isfinite(table).all():
-        raise GraphError(
-            "table for a similarity graph",
-            "NaN or infinite values",
-            "finite numbers",
-            "impute or drop those rows",
-        )
+        got, next_step = "NaN or infinite values", "impute or drop those rows"
+        raise GraphError(what, got, "finite numbers", next_step)
     return np.ascontiguousarray(table, dtype=np.float64)

@@ -15,7 +15,7 @@ from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.progress import log
 from fairgear.registry import Registry
-from fairgear.seeds import check_seed
+from fairgear.settings import check_seed
 
 # The name of the split that keeps the masks of a file.
 GIVEN = "given"

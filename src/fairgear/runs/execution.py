@@ -11,7 +11,7 @@ from fairgear.auditing.provenance import Stages
 from fairgear.causal import SyntheticMechanism
 from fairgear.distributed import on_rank0
 from fairgear.graph import SensitiveGraph
-from fairgear.graph.convert.encoding import ENCODING
+from fairgear.graph.tables import ENCODING
 from fairgear.methods import METHODS, Gear, Method
 from fairgear.methods.base import check_trainable
 from fairgear.methods.gear.report import report_generator

@@ -8,7 +8,7 @@ from pathlib import Path
 from fairgear.auditing import Adapter, CommandAdapter, adapt
 from fairgear.auditing.exchange.graph_files import check_format
 from fairgear.errors import FileError, ParameterError
-from fairgear.graph.convert.encoding import ENCODING
+from fairgear.graph.tables import ENCODING
 from fairgear.methods import load_model
 from fairgear.registry import import_object
 

@@ -17,8 +17,7 @@ from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import Method
 from fairgear.methods.base import NetworkMethod, probabilities
-from fairgear.npy_stream import NpyWriter
-from fairgear.parquet_stream import parquet_stream
+from fairgear.streams import NpyWriter, parquet_stream
 
 # People in one call of a method that does not choose the number itself.
 CHUNK = 65_536

@@ -20,7 +20,7 @@ from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import TableColumns, build_stored, from_tables, open_stored, undirected_edges
 from fairgear.graph.stored import build
 from fairgear.graph.stored.build import LEAST
-from fairgear.graph.stored.folder import PARTIAL
+from fairgear.graph.stored.writing import PARTIAL
 from fairgear.progress import quiet
 from tests.graph.people import people, rows_of_friends
 
@@ -197,7 +197,7 @@ BROKEN: list[tuple[Callable[[Path], None], dict[str, Any], str]] = [
     (lambda folder: (folder / "e.npy").unlink(), {}, "no such file"),
     (_text("e.csv", "a,b\n0,1\n2,x\n"), {"edges": "e.csv"}, "a line that is no edge"),
     (_text("e.csv", "0,1\n2\n"), {"edges": "e.csv"}, "a line that is no edge"),
-    (_text("e.csv", "0,1\n2,\n"), {"edges": "e.csv"}, "an end that is missing"),
+    (_text("e.csv", "0,1\n2,\n"), {"edges": "e.csv"}, "one end only"),
     (_text("e.csv", "a\n1\n"), {"edges": "e.csv"}, "1 column"),
     (_text("e.csv", "# nothing\n\n"), {"edges": "e.csv"}, "no edges"),
     (_text("e.parquet", "no table"), {"edges": "e.parquet"}, "no table in Parquet"),
@@ -269,6 +269,10 @@ def test_a_folder_in_use_is_not_touched_and_memory_has_a_least(tmp_path: Path) -
     assert open_stored(tmp_path / "g").num_undirected_edges == 3
 
 
+def _killed(*_: object, **__: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def test_a_killed_build_leaves_nothing_that_looks_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,7 +280,7 @@ def test_a_killed_build_leaves_nothing_that_looks_finished(
     _edges([[0, 1], [1, 2], [2, 3]])(tmp_path)
     child = os.fork()
     if child == 0:
-        monkeypatch.setattr(build, "write_facts", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        monkeypatch.setattr(build, "write_meta", _killed)
         build_stored(tmp_path / "g", tmp_path / "e.npy", tmp_path / "p.parquet", COLUMNS)
         os._exit(0)
     _, status = os.waitpid(child, 0)

@@ -21,7 +21,7 @@ from fairgear.auditing.adapters.base import Adapter, as_columns
 from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.graph.convert.spelling import listed
+from fairgear.graph.tables.values import listed
 from fairgear.metrics.inputs import Floats
 
 _BLIND = "It is given the features without the sensitive column."

@@ -6,19 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairgear.errors import ParameterError
-from fairgear.graph.convert.columns import TableColumns
-from fairgear.graph.convert.encoding import Encoding
-from fairgear.graph.convert.networks import network_graph
-from fairgear.graph.convert.pyg import data_graph
-from fairgear.graph.convert.roles import check_joined
-from fairgear.graph.convert.table_graph import table_graph
-from fairgear.graph.reading.edge_list import read_edge_list
-from fairgear.graph.reading.graphml import read_graphml
-from fairgear.graph.reading.parquet import read_parquet
-from fairgear.graph.reading.pyg_file import read_pyg
-from fairgear.graph.reading.source import unreadable
-from fairgear.graph.reading.text_table import read_text_table
+from fairgear.graph.reading.formats import read_graphml, read_parquet, read_pyg, wrong_content
+from fairgear.graph.reading.text import read_edge_list, read_text_table
 from fairgear.graph.sensitive_graph import SensitiveGraph
+from fairgear.graph.tables.columns import TableColumns
+from fairgear.graph.tables.converters import data_graph, network_graph
+from fairgear.graph.tables.encoding import Encoding
+from fairgear.graph.tables.table_graph import table_graph
 
 TABLES = (".csv", ".tsv", ".parquet")
 GRAPHS = (".pt", ".graphml")
@@ -35,9 +29,9 @@ def read_graph(
 
     Args:
         path: a table (.csv, .tsv, .parquet) or a graph (.pt with a PyG `Data`, .graphml).
-        columns: what the columns mean; the graph is called after the file if they name none.
+        columns: what the columns mean; the graph is named after the file by default.
         edges: for a table, the file of its edges: .csv, .tsv, .txt, .edges or .parquet.
-        encoding: of the table that a model was trained on, by which this one is read.
+        encoding: of a model's training table, to encode this one alike.
     """
     path = Path(path)
     if columns.name == TableColumns.name:
@@ -47,17 +41,13 @@ def read_graph(
         columns = replace(columns, categorical=tuple(text))
     ending = path.suffix.lower()
     if ending in TABLES:
-        check_joined(columns, edges=edges is not None)
+        columns.check_edges(given=edges is not None)
         known = None if edges is None else read_edge_list(Path(edges))
         table = read_parquet(path) if ending == ".parquet" else read_text_table(path, columns)
         return table_graph(table, known, columns, encoding=encoding)
     if ending not in GRAPHS:
-        raise unreadable(
-            path,
-            f"a file that ends in {ending or 'nothing'}",
-            ", ".join([*TABLES, *GRAPHS]),
-            "save the table as .csv",
-        )
+        got, allowed = f"a file that ends in {ending or 'nothing'}", ", ".join([*TABLES, *GRAPHS])
+        raise wrong_content(path, got, allowed, "save the table as .csv")
     if edges is not None:
         raise ParameterError(
             "--edges",

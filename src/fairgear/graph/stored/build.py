@@ -12,26 +12,23 @@ import torch
 from numpy.typing import NDArray
 
 from fairgear.errors import GraphError, ParameterError
-from fairgear.graph.convert.columns import TableColumns
-from fairgear.graph.convert.encoded_table import encode
-from fairgear.graph.convert.encoding import ENCODING, Encoding
-from fairgear.graph.convert.table_features import table_features
-from fairgear.graph.convert.two_values import TwoValues
 from fairgear.graph.sensitive_graph import MASKS
 from fairgear.graph.stored.edge_files import edge_chunks, most_edges
-from fairgear.graph.stored.facts import Described, write_facts
 from fairgear.graph.stored.feature_files import FeatureFile, open_features
-from fairgear.graph.stored.folder import new_folder
-from fairgear.graph.stored.key_buckets import Keys, sorted_runs
-from fairgear.graph.stored.neighbours import write_neighbours
+from fairgear.graph.stored.neighbours import Keys, sorted_runs, write_neighbours
 from fairgear.graph.stored.survey import Survey, survey
-from fairgear.npy_stream import NpyWriter
+from fairgear.graph.stored.writing import new_folder, write_arrays, write_meta
+from fairgear.graph.tables.columns import TableColumns
+from fairgear.graph.tables.encoding import ENCODING, EncodedTable, Encoding
+from fairgear.graph.tables.table_graph import table_features
+from fairgear.graph.tables.values import TwoValues
 from fairgear.progress import bar, log
+from fairgear.streams import NpyWriter
 
-# Bytes of buffers; what is kept of every person and of one column comes on top.
+# Bytes of buffers; one column and a few numbers a person come on top.
 MEMORY = 256 * 2**20
 LEAST = 2**16
-# Bytes that an edge needs on its way into a range, a number in a range, a cell of the table.
+# Bytes for an edge while it is read, a key while it is sorted, and a cell of the table.
 _PER_EDGE, _PER_KEY, _PER_CELL = 96, 48, 96
 
 
@@ -44,17 +41,17 @@ def build_stored(
     encoding: Encoding | None = None,
     memory: int = MEMORY,
 ) -> dict[str, Any]:
-    """Write a stored graph; what its `meta.json` says.
+    """Write a stored graph; returns the content of its `meta.json`.
 
-    Edges count both ways, repeats and self-loops not at all. They name people by the id column of
-    the table, or by row numbers from 0 where it has none.
+    Edges count in both directions; repeats and self-loops are dropped. They name people by the id
+    column of the table, or by row numbers from 0 if it has none.
 
     Args:
-        folder: to write; new or empty. It is there when all is done, and not before.
-        edges: two columns of whole numbers: .parquet, .npy, .csv, .tsv, .txt or .edges.
+        folder: new or empty; it appears when everything is written.
+        edges: two columns of integers: .parquet, .npy, .csv, .tsv, .txt or .edges.
         features: one row a person: .parquet, or .npy (then `columns` may name .npy files too).
         columns: what the columns mean; encoded and scaled as `from_tables` does.
-        encoding: of the table that a model was trained on, by which this one is read.
+        encoding: of a model's training table, to encode this one alike.
         memory: bytes of buffers, whatever the number of edges.
     """
     if memory < LEAST:
@@ -62,54 +59,52 @@ def build_stored(
     folder = Path(folder)
     if columns.name == TableColumns.name:
         columns = replace(columns, name=folder.name)
-    columns, beside = _vectors(columns)
+    columns, vectors = _vectors(columns)
     notes: list[str] = []
     with new_folder(folder) as partial:
-        table = open_features(Path(features), beside)
-        _check_size(table)
+        table = open_features(Path(features), vectors)
+        if table.rows >= 2**31:
+            got, allowed = f"{table.rows:,}", f"fewer than {2**31:,}"
+            raise GraphError(f"people in {table.path}", got, allowed, "leave some out")
         known = survey(table, columns, encoding, notes)
         digests = _write_people(partial, table, columns, known, memory)
         found, count = _write_edges(partial, Path(edges), known.node_id, memory, notes)
         known.encoding.write(partial / ENCODING)
         names = [name for code in known.encoding.columns for name in code.features]
-        said = Described(
-            columns.name,
-            names,
-            names.index(columns.sensitive),
+        meta = write_meta(
+            partial,
+            digests | found,
+            name=columns.name,
+            feature_names=names,
+            sens_column=names.index(columns.sensitive),
             label_names=known.label.names,
             sens_names=known.group.names,
         )
-        facts = write_facts(partial, said, digests | found)
     for note in notes:
         log(f"{columns.name}: {note}")
     log(f"{columns.name}: {table.rows:,} people, {count:,} edges, {len(names)} features")
-    return facts
+    return meta
 
 
 def _vectors(columns: TableColumns) -> tuple[TableColumns, list[Path]]:
-    """The label and the sensitive attribute by name, where they are files of their own."""
+    """The columns with the names of label and sensitive attribute, and their files if any."""
     given = {"label": columns.label, "sensitive": columns.sensitive}
-    beside = {
+    files = {
         role: Path(name) for role, name in given.items() if name and Path(name).suffix == ".npy"
     }
-    named: dict[str, Any] = {role: path.stem for role, path in beside.items()}
-    return replace(columns, **named), list(beside.values())
-
-
-def _check_size(table: FeatureFile) -> None:
-    if table.rows >= 2**31:
-        raise GraphError(
-            f"people in {table.path}", f"{table.rows:,}", f"fewer than {2**31:,}", "leave some out"
-        )
+    names: dict[str, Any] = {role: path.stem for role, path in files.items()}
+    return replace(columns, **names), list(files.values())
 
 
 def _write_people(
     folder: Path, table: FeatureFile, columns: TableColumns, known: Survey, memory: int
 ) -> dict[str, str]:
-    """x in pieces, and everything that is one value a person."""
+    """Write x in pieces, and everything that is one value a person."""
     encoding = known.encoding
     width = len(encoding.low)
     size = max(1, memory // (_PER_CELL * width))
+    # The chunks hold neither ids nor labels.
+    own = replace(columns, label=None, id=None, drop=())
     done = 0
     with (
         NpyWriter(folder / "x.npy", np.float32, (width,)) as writer,
@@ -117,22 +112,17 @@ def _write_people(
     ):
         for rows in table.chunks(encoding.names(), size):
             group = TwoValues(known.group.codes[done : done + len(rows)], known.group.names)
-            # Ids and labels are not among these rows.
-            own = replace(columns, label=None, id=None, drop=())
-            listed, _ = table_features(rows, group, own, encoding, [])
-            encoded = encode(listed, columns.sensitive, [])
+            features, _ = table_features(rows, group, own, encoding, [])
+            encoded = EncodedTable.of(features, columns.sensitive, [])
             scale = encoding.scale(encoded.sens_column)
             writer.append(scale(torch.from_numpy(encoded.values)).numpy())
             done += len(rows)
             shown.advance(len(rows))
         digests = {"x": writer.finish()}
     nobody = np.zeros(table.rows, np.bool_)
-    arrays = {"y": known.label.codes, "sens": known.group.codes, "node_id": known.node_id}
-    for key, values in (*arrays.items(), *((mask, nobody) for mask in MASKS)):
-        with NpyWriter(folder / f"{key}.npy", values.dtype) as writer:
-            writer.append(values)
-            digests[key] = writer.finish()
-    return digests
+    vectors: dict[str, NDArray[Any]] = dict.fromkeys(MASKS, nobody)
+    vectors |= {"y": known.label.codes, "sens": known.group.codes, "node_id": known.node_id}
+    return digests | write_arrays(folder, vectors)
 
 
 def _write_edges(
@@ -141,10 +131,9 @@ def _write_edges(
     scratch = folder / "keys"
     scratch.mkdir()
     n, piece = len(node_id), max(1, memory // _PER_EDGE)
-    expected = 2 * most_edges(edges)
     keys = _keys(edges, node_id, piece, notes)
     capacity = max(1, memory // _PER_KEY)
-    runs = sorted_runs(keys, scratch, n * n, expected=expected, capacity=capacity)
+    runs = sorted_runs(keys, scratch, n * n, expected=2 * most_edges(edges), capacity=capacity)
     found = write_neighbours(folder, runs, n, piece)
     for inner in scratch.iterdir():
         inner.rmdir()
@@ -153,7 +142,7 @@ def _write_edges(
 
 
 def _keys(edges: Path, node_id: NDArray[np.int64], piece: int, notes: list[str]) -> Iterator[Keys]:
-    """source · n + target of both directions of every pair that joins two people."""
+    """The keys of both directions of every edge."""
     n = len(node_id)
     order = None if np.array_equal(node_id, np.arange(n)) else np.argsort(node_id)
     read = loops = 0
@@ -169,7 +158,7 @@ def _keys(edges: Path, node_id: NDArray[np.int64], piece: int, notes: list[str])
             both.reshape(2, -1)[:] += rows[::-1]
             yield both
             shown.advance(pairs.shape[1])
-    notes.append(f"edges: {read:,} read, {loops:,} of them self-loops, which do not count")
+    notes.append(f"edges: {read:,} read, of which {loops:,} self-loops were dropped")
 
 
 def _rows(
@@ -179,23 +168,22 @@ def _rows(
     edges: Path,
     read: int,
 ) -> NDArray[np.int64]:
-    """The rows of ids, none of which may be nobody's."""
+    """The rows of ids; `order` sorts `node_id`, None if ids are row numbers."""
     n = len(node_id)
     if order is None:
-        rows, lost = pairs, (pairs < 0) | (pairs >= n)
+        rows, unknown = pairs, (pairs < 0) | (pairs >= n)
     else:
         place = np.searchsorted(node_id, pairs, sorter=order)
         rows = order[np.minimum(place, n - 1)]
-        lost = node_id[rows] != pairs
-    if lost.any():
-        at = int(np.flatnonzero(lost.any(axis=0))[0])
-        end = int(not lost[0, at])
+        unknown = node_id[rows] != pairs
+    if unknown.any():
+        at = int(np.flatnonzero(unknown.any(axis=0))[0])
+        end = int(not unknown[0, at])
+        numbered = f"0 to {n - 1}, the rows of the feature table"
         raise GraphError(
             f"edges in {edges}",
             f"the end {int(pairs[end, at])} of edge {read + at + 1}, which is nobody",
-            f"0 to {n - 1}, the rows of the feature table"
-            if order is None
-            else "ids of the feature table",
+            numbered if order is None else "ids of the feature table",
             "correct the list, or name the column of the ids with --id",
         )
     return rows

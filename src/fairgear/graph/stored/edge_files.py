@@ -5,24 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
-from fairgear import files
 from fairgear.errors import FileError, GraphError
-from fairgear.graph.reading.delimited import DELIMITERS, delimiter_of
-from fairgear.graph.reading.source import unreadable
-from fairgear.graph.stored.parquet_errors import parquet_errors
+from fairgear.files import unreadable
+from fairgear.graph.reading.formats import parquet_errors, wrong_content
+from fairgear.graph.reading.text import COMMENTS, DELIMITERS, delimiter_of
+from fairgear.graph.stored.feature_files import mapped
 
 Pairs = NDArray[np.int64]
 TEXT = (".csv", ".tsv", ".txt", ".edges")
 ENDINGS = (".parquet", ".npy", *TEXT)
 _WHOLE = re.compile(r"\s*-?[0-9]+\s*")
-# Bytes of text that are read at once, at most: a piece becomes several times as large.
+# Bytes of text read at a time, at most; they take several times as much memory.
 _BLOCK = 16 * 2**20
 
 
@@ -30,7 +29,7 @@ def edge_chunks(path: Path, size: int) -> Iterator[Pairs]:
     """Pairs of ids (2, m), about `size` at a time."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise unreadable(
+        raise wrong_content(
             path,
             f"an edge list that ends in {ending or 'nothing'}",
             ", ".join(ENDINGS),
@@ -42,11 +41,11 @@ def edge_chunks(path: Path, size: int) -> Iterator[Pairs]:
     except FileError:
         raise
     except OSError as error:
-        raise files.unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
 def most_edges(path: Path) -> int:
-    """No fewer than the file has, told from its size: a line of text has four bytes or more."""
+    """At least as many edges as the file has, by its size: a line of text takes four bytes."""
     try:
         if path.suffix.lower() == ".parquet":
             with parquet_errors(path):
@@ -55,7 +54,7 @@ def most_edges(path: Path) -> int:
     except FileError:
         raise
     except OSError as error:
-        raise files.unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
 def _parquet(path: Path, size: int) -> Iterator[Pairs]:
@@ -69,20 +68,15 @@ def _parquet(path: Path, size: int) -> Iterator[Pairs]:
         for field in list(schema)[:2]:
             if not pa.types.is_integer(field.type):
                 raise _no_numbers(path, f"{field.type} in the column {field.name!r}")
-        # Threads would read ahead, and hold what nobody has asked for yet.
+        # Threads would read ahead, and use more memory.
         for batch in file.iter_batches(size, columns=schema.names[:2], use_threads=False):
             yield _ends(path, batch.columns)
 
 
 def _array(path: Path, size: int) -> Iterator[Pairs]:
-    try:
-        found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise unreadable(
-            path, "no array in NPY", "an NPY file", "save it with numpy.save"
-        ) from error
+    found = mapped(path)
     if found.ndim != 2 or 2 not in found.shape or found.shape == (2, 2):
-        raise unreadable(
+        raise wrong_content(
             path,
             f"an array of shape {found.shape}"
             + (", in which rows and columns cannot be told apart" if found.shape == (2, 2) else ""),
@@ -127,7 +121,7 @@ def _text(path: Path, size: int) -> Iterator[Pairs]:
         if "Empty CSV" in str(error):
             return
         said = " ".join(str(error).split())
-        raise unreadable(
+        raise wrong_content(
             path,
             f"a line that is no edge ({said[:120]})",
             "two whole numbers a line, lines of comments before the first edge only",
@@ -136,23 +130,23 @@ def _text(path: Path, size: int) -> Iterator[Pairs]:
 
 
 def _first_line(path: Path) -> tuple[int, str]:
-    """How many lines stand before the first that is no comment, and that line."""
+    """How many lines come before the first that is no comment, and that line."""
     skip = 0
     with path.open("rb") as file:
         for line in file:
-            # Comments may be written in anything; what follows is checked when it is read.
+            # Comments may be in any encoding; the other lines are checked when they are read.
             text = line.decode("utf-8-sig", errors="replace").strip()
-            if text and not text.startswith(("#", "%")):
+            if text and not text.startswith(COMMENTS):
                 return skip, text
             skip += 1
-    raise unreadable(path, "no edges", "one edge a line", "check that it was saved")
+    raise wrong_content(path, "no edges", "one edge a line", "check that it was saved")
 
 
 def _ends(path: Path, columns: list[pa.Array]) -> Pairs:
     if any(column.null_count for column in columns):
         raise GraphError(
             f"edges in {path}",
-            "an edge with an end that is missing",
+            "an edge with one end only",
             "two ids for every edge",
             "remove or complete it",
         )
@@ -160,11 +154,11 @@ def _ends(path: Path, columns: list[pa.Array]) -> Pairs:
 
 
 def _one_column(path: Path) -> FileError:
-    return unreadable(path, "1 column", "two columns of ids", "write one edge a line")
+    return wrong_content(path, "1 column", "two columns of ids", "write one edge a line")
 
 
 def _no_numbers(path: Path, got: str) -> FileError:
-    return unreadable(
+    return wrong_content(
         path,
         f"ends of edges as {got}",
         "whole numbers",

@@ -13,10 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from fairgear import files
 from fairgear.errors import GraphError
-from fairgear.graph.reading.source import unreadable
-from fairgear.graph.stored.parquet_errors import parquet_errors
+from fairgear.files import unreadable
+from fairgear.graph.reading.formats import parquet_errors, to_frame, wrong_content
 
 ENDINGS = (".parquet", ".npy")
 
@@ -42,11 +41,11 @@ def open_features(path: Path, beside: Sequence[Path] = ()) -> FeatureFile:
 
     Args:
         path: .parquet; or .npy, a matrix with a row for each person and columns x0, x1, ….
-        beside: for a matrix, vectors in .npy files, which become columns called as they are.
+        beside: for a matrix, vectors in .npy files, which become columns named after them.
     """
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise unreadable(
+        raise wrong_content(
             path,
             f"a feature table that ends in {ending or 'nothing'}",
             ", ".join(ENDINGS),
@@ -54,17 +53,17 @@ def open_features(path: Path, beside: Sequence[Path] = ()) -> FeatureFile:
         )
     found = ParquetFeatures(path) if ending == ".parquet" else ArrayFeatures(path, beside)
     if not found.rows:
-        raise unreadable(path, "no rows", "one row a person", "check that it was saved")
+        raise wrong_content(path, "no rows", "one row a person", "check that it was saved")
     repeated = {name for name in found.names if found.names.count(name) > 1}
     if repeated:
-        raise unreadable(
+        raise wrong_content(
             path, f"the column {min(repeated)!r} twice", "distinct names", "rename one of them"
         )
     return found
 
 
 class ParquetFeatures(FeatureFile):
-    """A Parquet file, whose columns lie apart."""
+    """A Parquet file, which can be read by columns."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -77,19 +76,20 @@ class ParquetFeatures(FeatureFile):
         with self._open() as file:
             with parquet_errors(self.path):
                 table = file.read([name], use_threads=False)
-            return _frame(table)[name]
+            return to_frame(table, ignore_metadata=True)[name]
 
     def chunks(self, names: Sequence[str], size: int) -> Iterator[pd.DataFrame]:
         """Some columns of the people in order, `size` of them at a time."""
         with self._open() as file:
             batches = file.iter_batches(size, columns=list(names), use_threads=False)
             while True:
-                # What is done with the rows, such as writing them, is no error of this file.
+                # The rows are used outside: errors in writing them are not this file's.
                 with parquet_errors(self.path):
                     batch = next(batches, None)
                 if batch is None:
                     return
-                yield _frame(pa.Table.from_batches([batch]))[list(names)]
+                table = pa.Table.from_batches([batch])
+                yield to_frame(table, ignore_metadata=True)[list(names)]
 
     def _open(self) -> parquet.ParquetFile:
         with parquet_errors(self.path):
@@ -97,7 +97,7 @@ class ParquetFeatures(FeatureFile):
 
 
 class ArrayFeatures(FeatureFile):
-    """A matrix in an NPY file, and vectors beside it."""
+    """A matrix in an NPY file, and vectors in others."""
 
     def __init__(self, path: Path, beside: Sequence[Path]) -> None:
         self.path = path
@@ -132,26 +132,22 @@ class ArrayFeatures(FeatureFile):
         return column
 
 
-def _mapped(path: Path, dimensions: int) -> NDArray[Any]:
+def mapped(path: Path) -> NDArray[Any]:
+    """The array of an NPY file as a memory map."""
     try:
         found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
-        raise files.unreadable(path, error) from error
+        raise unreadable(path, error) from error
     except (ValueError, EOFError) as error:
-        raise unreadable(
+        raise wrong_content(
             path, "no array in NPY", "an NPY file", "save it with numpy.save"
         ) from error
-    if found.ndim != dimensions:
-        raise unreadable(
-            path,
-            f"an array of shape {found.shape}",
-            "a matrix with one row a person" if dimensions == 2 else "one value a person",
-            "reshape it",
-        )
     return found
 
 
-def _frame(table: pa.Table) -> pd.DataFrame:
-    # Integers with gaps would become floats, and long ids others'.
-    frame: pd.DataFrame = table.to_pandas(integer_object_nulls=True, ignore_metadata=True)
-    return frame
+def _mapped(path: Path, dimensions: int) -> NDArray[Any]:
+    found = mapped(path)
+    if found.ndim != dimensions:
+        allowed = "a matrix with one row a person" if dimensions == 2 else "one value a person"
+        raise wrong_content(path, f"an array of shape {found.shape}", allowed, "reshape it")
+    return found

@@ -1,29 +1,32 @@
-"""Neighbour lists and edge list of a stored graph, written from its sorted edges as they come."""
+"""The edges of a stored graph, sorted outside memory and written as neighbour lists."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgear.graph.stored.key_buckets import Keys
-from fairgear.npy_stream import NpyWriter, npy_pieces
+from fairgear.streams import NpyWriter, npy_pieces, raw_bytes
 
-Ints = NDArray[np.int64]
+# An edge as source · num_nodes + target.
+Keys = NDArray[np.int64]
+# Files of one division, at most; a range that is still too full is divided again.
+_MOST_FILES = 256
 
 
 def write_neighbours(
     folder: Path, runs: Iterable[Keys], num_nodes: int, piece: int
 ) -> tuple[dict[str, str], int]:
-    """Write indptr.npy, indices.npy and edge_index.npy; their SHA-256, and how many edges.
+    """Write indptr.npy, indices.npy and edge_index.npy; returns their SHA-256 and the edge count.
 
     Args:
         folder: where to write.
-        runs: source · num_nodes + target of both directions of every edge, rising.
+        runs: the keys of both directions of every edge, rising.
         num_nodes: rows.
-        piece: edges in memory at once.
+        piece: edges in memory at a time.
     """
     digests: dict[str, str] = {}
     indptr = np.zeros(num_nodes + 1, np.int64)
@@ -49,8 +52,78 @@ def write_neighbours(
     return digests, count // 2
 
 
-def _sources(indptr: Ints, piece: int) -> Iterator[Ints]:
-    """The row of each edge, so many edges at a time."""
+def sorted_runs(
+    pieces: Iterable[Keys], folder: Path, high: int, *, expected: int, capacity: int
+) -> Iterator[Keys]:
+    """The numbers of all pieces, from [0, high), sorted and without repeats, in rising runs.
+
+    Args:
+        pieces: the numbers; sorted in place.
+        folder: for temporary files.
+        high: the end of their range.
+        expected: about how many numbers there are.
+        capacity: how many may be in memory at a time.
+    """
+    buckets = _Buckets(folder, 0, high, expected, capacity)
+    for piece in pieces:
+        buckets.add(piece)
+    yield from buckets.runs()
+
+
+class _Buckets:
+    """A file for each range that [low, high) is divided into; see `sorted_runs`."""
+
+    def __init__(self, folder: Path, low: int, high: int, expected: int, capacity: int) -> None:
+        self._folder, self._capacity = folder, capacity
+        # Twice as many as needed: ranges are never filled evenly.
+        wanted = 1 + 2 * expected // capacity
+        count = max(1, min(wanted, _MOST_FILES, high - low))
+        self._edges = [low + (high - low) * i // count for i in range(count + 1)]
+        own = Path(tempfile.mkdtemp(dir=folder))
+        self._files = [own / f"{number}.keys" for number in range(count)]
+
+    def add(self, keys: Keys) -> None:
+        """Write numbers to the files of their ranges."""
+        keys = _sorted_unique(keys)
+        cuts = np.searchsorted(keys, self._edges)
+        for path, begin, end in zip(self._files, cuts[:-1], cuts[1:], strict=True):
+            if end > begin:
+                with path.open("ab") as file:
+                    file.write(raw_bytes(keys[begin:end]))
+
+    def runs(self) -> Iterator[Keys]:
+        """All numbers; a file is removed once it was read."""
+        for number, path in enumerate(self._files):
+            if not path.exists():
+                continue
+            low, high = self._edges[number], self._edges[number + 1]
+            count = path.stat().st_size // 8
+            if count <= self._capacity:
+                run = _sorted_unique(np.fromfile(path, np.int64))
+                path.unlink()
+                yield run
+            elif high - low == 1:
+                # One number, many times.
+                path.unlink()
+                yield np.array([low])
+            else:
+                inner = _Buckets(self._folder, low, high, count, self._capacity)
+                with path.open("rb") as file:
+                    while len(piece := np.fromfile(file, np.int64, self._capacity)):
+                        inner.add(piece)
+                path.unlink()
+                yield from inner.runs()
+
+
+def _sorted_unique(keys: Keys) -> Keys:
+    keys.sort()
+    fresh = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
+    return keys if bool(fresh.all()) else keys[fresh]
+
+
+def _sources(indptr: NDArray[np.int64], piece: int) -> Iterator[NDArray[np.int64]]:
+    """The row of each edge, `piece` edges at a time."""
     for begin in range(0, int(indptr[-1]), piece):
         end = min(begin + piece, int(indptr[-1]))
         first, last = np.searchsorted(indptr, [begin, end], side="right") - [1, 0]

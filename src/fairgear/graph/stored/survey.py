@@ -1,8 +1,7 @@
-"""The first reading of a table on disk, column by column: how its cells become features."""
+"""The first pass over a table on disk, column by column: how its cells become features."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,15 +9,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairgear.errors import GraphError, ParameterError
-from fairgear.graph.convert.columns import TableColumns
-from fairgear.graph.convert.encoding import Encoding
-from fairgear.graph.convert.features import FeatureColumn, NumberColumn, feature_column
-from fairgear.graph.convert.identity import id_column
-from fairgear.graph.convert.known_columns import ColumnCode
-from fairgear.graph.convert.missing import without_missing
-from fairgear.graph.convert.roles import check_table
-from fairgear.graph.convert.two_values import TwoValues, label_values, sensitive_values
 from fairgear.graph.stored.feature_files import FeatureFile
+from fairgear.graph.tables.columns import TableColumns
+from fairgear.graph.tables.encoding import (
+    ColumnCode,
+    Encoding,
+    check_some_feature,
+    repeated_feature,
+)
+from fairgear.graph.tables.features import (
+    FeatureColumn,
+    NumberColumn,
+    feature_column,
+    without_missing,
+)
+from fairgear.graph.tables.table_graph import groups
+from fairgear.graph.tables.values import TwoValues, label_values, unknown_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,33 +40,14 @@ class Survey:
 def survey(
     table: FeatureFile, columns: TableColumns, encoding: Encoding | None, notes: list[str]
 ) -> Survey:
-    """Read every column by itself; memory is for one of them at a time.
+    """Read every column, one in memory at a time.
 
     Args:
         table: the people.
         columns: what the columns mean.
-        encoding: of the table that a model was trained on, by which this one is read.
-        notes: where to say what was done.
+        encoding: of a model's training table, to encode this one alike.
+        notes: collects what the user should know.
     """
-    _check(table, columns)
-    if encoding is not None:
-        encoding.check(table.names, columns)
-    node_id = _node_ids(table, columns, notes)
-    label = TwoValues(np.full(table.rows, -1, dtype=np.int64), ("0", "1"))
-    if columns.label is not None:
-        label = label_values(table.column(columns.label), columns.label, columns.positive)
-    held = table.column(columns.sensitive)
-    if encoding is not None:
-        group = encoding.groups_of(held)
-    else:
-        group = sensitive_values(held, columns.sensitive, columns.sensitive_one)
-    without_missing([], group.codes < 0, sensitive=columns.sensitive, policy="refuse", notes=notes)
-    if encoding is None:
-        encoding = _encoding(table, columns, group, notes)
-    return Survey(encoding, label, group, node_id)
-
-
-def _check(table: FeatureFile, columns: TableColumns) -> None:
     if columns.missing == "drop":
         raise ParameterError(
             "--missing",
@@ -68,17 +55,27 @@ def _check(table: FeatureFile, columns: TableColumns) -> None:
             "refuse or impute: rows keep their places in a stored graph",
             "use --missing impute, or leave those rows out of the file",
         )
-    # One row of nothing: only names are compared.
-    check_table(pd.DataFrame([[None] * len(table.names)], columns=table.names), columns)
+    # One empty row: only the names of the columns are checked.
+    columns.check_table(pd.DataFrame([[None] * len(table.names)], columns=table.names))
+    if encoding is not None:
+        encoding.check(table.names, columns)
+    node_id = _node_ids(table, columns, notes)
+    label = unknown_labels(table.rows)
+    if columns.label is not None:
+        label = label_values(table.column(columns.label), columns.label, columns.positive)
+    group = groups(table.column(columns.sensitive), columns, encoding)
+    without_missing([], group.codes < 0, sensitive=columns.sensitive, policy="refuse", notes=notes)
+    if encoding is None:
+        encoding = _encoding(table, columns, group, notes)
+    return Survey(encoding, label, group, node_id)
 
 
 def _encoding(
     table: FeatureFile, columns: TableColumns, group: TwoValues, notes: list[str]
 ) -> Encoding:
-    aside = {columns.label, id_column(table.names, columns), *columns.drop}
+    aside = {columns.label, columns.id_column(table.names), *columns.drop}
     codes: list[ColumnCode] = []
-    low: list[float] = []
-    high: list[float] = []
+    ends: dict[str, tuple[float, float]] = {}
     for name in table.names:
         if name in aside:
             continue
@@ -88,11 +85,13 @@ def _encoding(
             notes.append(f"left out column {name!r}: everybody has the same value")
             continue
         codes.append(code)
-        for values in column.encoded().values():
-            low.append(float(values.min()))
-            high.append(float(values.max()))
-    _check_features([name for code in codes for name in code.features], columns.sensitive)
-    return Encoding(tuple(codes), columns.sensitive, group.names, tuple(low), tuple(high))
+        for feature, values in column.encoded().items():
+            if feature in ends:
+                raise repeated_feature(name, feature)
+            ends[feature] = float(values.min()), float(values.max())
+    check_some_feature(ends, columns.sensitive)
+    low, high = zip(*ends.values(), strict=True)
+    return Encoding(tuple(codes), columns.sensitive, group.names, low, high)
 
 
 def _column(
@@ -109,27 +108,9 @@ def _column(
     return filled
 
 
-def _check_features(names: Sequence[str], sensitive: str) -> None:
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise GraphError(
-            "features",
-            f"two called {min(repeated)!r}",
-            "names that differ",
-            "rename a column, or leave it out with --drop",
-        )
-    if set(names) <= {sensitive}:
-        raise GraphError(
-            "features",
-            f"no column besides the sensitive one, {sensitive!r}",
-            "at least one more",
-            "add columns, or drop fewer",
-        )
-
-
 def _node_ids(table: FeatureFile, columns: TableColumns, notes: list[str]) -> NDArray[np.int64]:
-    """Whole numbers, one a row; the row number where the table has no ids."""
-    name = id_column(table.names, columns)
+    """Integers, one a row; row numbers if the table has no ids."""
+    name = columns.id_column(table.names)
     if name is None:
         return np.arange(table.rows)
     if columns.id is None:
@@ -141,8 +122,8 @@ def _node_ids(table: FeatureFile, columns: TableColumns, notes: list[str]) -> ND
             f"id column {name!r}",
             f"{gaps} rows without an id" if gaps else f"values of the kind {held.dtype}",
             "a whole number in every row",
-            f"number the people, or leave it out with --drop {name} where edges are "
-            "given by row numbers from 0",
+            f"number the people, or leave it out with --drop {name} if edges are given by row "
+            "numbers from 0",
         )
     node_id = held.to_numpy().astype(np.int64)
     order = np.sort(node_id)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgear.graph.stored.key_buckets import sorted_runs
+from fairgear.graph.stored.neighbours import sorted_runs
 
 
 @given(

@@ -19,7 +19,7 @@ from fairgear.graph import (
     from_tables,
     read_graph,
 )
-from fairgear.graph.convert.pyg import data_graph
+from fairgear.graph.tables.converters import data_graph
 from tests.graph.people import (
     FRIENDS,
     PEOPLE,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from fairgear.graph import SimilarityRule
-from fairgear.graph.edge_cache import cached_edges
+from fairgear.graph.similarity_mechanism import cached_edges
 from fairgear.tensor_files import write_tensors
 
 RULE = SimilarityRule(0.6)
@@ -71,7 +71,7 @@ def test_a_new_algorithm_does_not_use_old_edges(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cached_edges(some_table(), RULE)
-    monkeypatch.setattr("fairgear.graph.edge_cache.ALGORITHM", 2)
+    monkeypatch.setattr("fairgear.graph.similarity_mechanism.ALGORITHM", 2)
     cached_edges(some_table(), RULE)
     assert len(list(folder.iterdir())) == 2
 

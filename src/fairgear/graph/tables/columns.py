@@ -1,0 +1,171 @@
+"""What the columns of a table mean: the same names for every source, in Python and the shell."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Required, TypedDict
+
+import pandas as pd
+
+from fairgear.errors import GraphError, ParameterError
+from fairgear.graph.similarity import SimilarityRule
+from fairgear.graph.tables.values import Value, listed
+
+MISSING = ("refuse", "impute", "drop")
+# Columns that hold the ids unless `id` names another.
+ID_NAMES = ("id", "node_id")
+
+
+class ColumnOptions(TypedDict, total=False):
+    """The keywords of every `from_…` function; see `TableColumns`."""
+
+    sensitive: Required[str]
+    label: str | None
+    id: str | None
+    positive: Value | None
+    sensitive_one: Value | None
+    drop: Sequence[str]
+    categorical: Sequence[str]
+    missing: str
+    similarity: float | None
+    neighbors: int | None
+    standardize: bool
+    name: str
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """How a table becomes a graph of people.
+
+    Args:
+        sensitive: the column of the sensitive attribute, two values; it stays among the features.
+        label: the column of the label, two values, missing where unknown; None without labels.
+        id: the column of ids; by default one called id or node_id, else ids are row numbers.
+        positive: the label that counts as 1; by default the larger.
+        sensitive_one: the group that counts as 1; by default the larger.
+        drop: columns to leave out.
+        categorical: columns of numbers that are codes, to be encoded as text is.
+        missing: for missing values of features: "refuse", "impute" (median, or the most frequent
+            level) or "drop" (the rows, with their edges).
+        similarity: joins similar rows, see `SimilarityRule`; instead of edges.
+        neighbors: see `SimilarityRule`.
+        standardize: give every column but the sensitive one mean 0 and variance 1 before rows are
+            compared.
+        name: of the graph, for people.
+    """
+
+    sensitive: str
+    label: str | None = None
+    id: str | None = None
+    positive: Value | None = None
+    sensitive_one: Value | None = None
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    missing: str = "refuse"
+    similarity: float | None = None
+    neighbors: int | None = None
+    standardize: bool = False
+    name: str = "graph"
+
+    def __post_init__(self) -> None:
+        if self.missing not in MISSING:
+            raise _refused("missing", self.missing, ", ".join(MISSING))
+        self._check_types()
+        self._check_roles()
+        if self.similarity is None and (self.neighbors is not None or self.standardize):
+            raise ParameterError(
+                "neighbors" if self.neighbors is not None else "standardize",
+                "no similarity threshold",
+                "together with similarity",
+                "give similarity too, or leave it out",
+            )
+        _ = self.rule
+
+    @property
+    def rule(self) -> SimilarityRule | None:
+        """The rule that joins similar rows, if there is one."""
+        if self.similarity is None:
+            return None
+        return SimilarityRule(self.similarity, self.neighbors)
+
+    def id_column(self, names: Iterable[Hashable]) -> str | None:
+        """The column that holds the ids, of a table with columns `names`."""
+        if self.id is not None:
+            return self.id
+        taken = {self.sensitive, self.label, *self.drop}
+        found = (str(name) for name in names if str(name).lower() in ID_NAMES)
+        return next((name for name in found if name not in taken), None)
+
+    def check_table(self, nodes: pd.DataFrame) -> None:
+        """Refuse a table without rows, with repeated names, or without a named column."""
+        repeated = nodes.columns[nodes.columns.duplicated()]
+        if len(repeated):
+            raise GraphError(
+                "columns of the node table",
+                f"{repeated[0]!r} more than once",
+                "distinct names",
+                "rename or remove one of them",
+            )
+        for option in ("sensitive", "label", "id", "drop", "categorical"):
+            given = getattr(self, option)
+            for name in [given] if isinstance(given, str) else given or ():
+                if name not in nodes.columns:
+                    raise _unknown_column(nodes, name, option)
+        if not len(nodes):
+            raise GraphError("node table", "no rows", "one row a person", "check the input")
+
+    def check_edges(self, *, given: bool) -> None:
+        """Edges come from a list or from similarity, not from both."""
+        if given and self.similarity is not None:
+            got, next_step = "both edges and a similarity", "leave out --similarity, or the edges"
+        elif not given and self.similarity is None:
+            got = "neither edges nor a similarity"
+            next_step = "give a list with --edges, or join people with similar rows: "
+            next_step += "--similarity 0.7"
+        else:
+            return
+        raise ParameterError("edges of the graph", got, "one of them", next_step)
+
+    def _check_types(self) -> None:
+        for option in ("drop", "categorical"):
+            value = getattr(self, option)
+            sequence = isinstance(value, Iterable) and not isinstance(value, str)
+            if not sequence or not all(isinstance(name, str) for name in value):
+                raise _refused(option, value, "a list of column names as text")
+        for option in ("sensitive", "label", "id", "name"):
+            value = getattr(self, option)
+            optional = option in ("label", "id")
+            if not (isinstance(value, str) or (optional and value is None)):
+                raise _refused(option, value, "the name of a column, as text")
+        for option, kind in (("similarity", Real), ("neighbors", Integral)):
+            value = getattr(self, option)
+            if isinstance(value, bool) or not (value is None or isinstance(value, kind)):
+                raise _refused(option, value, "a number, or None")
+
+    def _check_roles(self) -> None:
+        roles: dict[str, str] = {}
+        given = [("sensitive", self.sensitive), ("label", self.label), ("id", self.id)]
+        for role, column in [*given, *(("drop", column) for column in self.drop)]:
+            if column is not None and roles.setdefault(column, role) != role:
+                got = f"two roles, {roles[column]} and {role}"
+                next_step = "correct one of the two"
+                raise ParameterError(f"column {column!r}", got, "one role a column", next_step)
+
+
+def _refused(option: str, value: object, allowed: str) -> ParameterError:
+    return ParameterError(option, repr(value), allowed, f"change {option}")
+
+
+def _unknown_column(nodes: pd.DataFrame, name: str, option: str) -> ParameterError:
+    known = [str(column) for column in nodes.columns]
+    folded = {column.lower(): column for column in known}
+    near = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
+    next_step = "choose a column of the table"
+    if near:
+        next_step = f"did you mean {' or '.join(repr(folded[key]) for key in near)}"
+    return ParameterError(
+        f"--{option}", f"{name!r}, which is no column", listed(known, 20), next_step
+    )

@@ -1,0 +1,227 @@
+"""Graphs from DataFrames, NetworkX, SciPy's sparse matrices and PyTorch Geometric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy import sparse
+from torch import Tensor
+from torch_geometric.data import Data
+
+from fairgear.errors import GraphError
+from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
+from fairgear.graph.tables.columns import ID_NAMES, ColumnOptions, TableColumns
+from fairgear.graph.tables.encoding import Encoding
+from fairgear.graph.tables.identity import Rows, check_exact
+from fairgear.graph.tables.table_graph import EdgeList, table_graph
+
+
+def from_tables(
+    nodes: pd.DataFrame, edges: pd.DataFrame | None = None, **columns: Unpack[ColumnOptions]
+) -> SensitiveGraph:
+    """A graph from a table of people, and a table of edges or a similarity.
+
+    Args:
+        nodes: one row a person.
+        edges: two columns of ids, or of row numbers if `nodes` has no ids.
+        columns: the fields of `TableColumns`, such as `label="approved", sensitive="sex"`.
+
+    >>> from_tables(people, friends, label="approved", sensitive="sex")  # doctest: +SKIP
+    >>> from_tables(people, label="approved", sensitive="sex", similarity=0.7)  # doctest: +SKIP
+    """
+    for what, table in (("nodes", nodes), ("edges", edges)):
+        if not isinstance(table, pd.DataFrame) and (what == "nodes" or table is not None):
+            got, next_step = f"a {type(table).__name__}", f"pass pandas.DataFrame({what})"
+            raise GraphError(what, got, "a pandas DataFrame", next_step)
+    return table_graph(nodes, None if edges is None else EdgeList(edges), TableColumns(**columns))
+
+
+def from_scipy(
+    adjacency: Any, nodes: pd.DataFrame, **columns: Unpack[ColumnOptions]
+) -> SensitiveGraph:
+    """A graph from an adjacency matrix and a table of people in the same order.
+
+    Args:
+        adjacency: (n, n), any sparse format; every entry but 0 is an edge, in both directions.
+        nodes: row i is the person of row and column i.
+        columns: the fields of `TableColumns`.
+    """
+    known: bool = sparse.issparse(adjacency)
+    if not known:
+        raise GraphError(
+            "adjacency",
+            f"a {type(adjacency).__name__}",
+            "a sparse matrix of SciPy",
+            "pass scipy.sparse.coo_array(matrix)",
+        )
+    if tuple(adjacency.shape) != (len(nodes), len(nodes)):
+        raise GraphError(
+            "adjacency",
+            f"shape {tuple(adjacency.shape)}",
+            f"({len(nodes)}, {len(nodes)}), the rows of the node table",
+            "pass one row and one column a person",
+        )
+    entries = adjacency.tocoo()
+    present = entries.data != 0
+    pairs = np.stack([entries.row[present], entries.col[present]]).astype(np.int64)
+    return table_graph(nodes, pairs, TableColumns(**columns))
+
+
+def from_networkx(graph: Any, **columns: Unpack[ColumnOptions]) -> SensitiveGraph:
+    """A graph from a NetworkX graph; the attributes of its nodes are the columns of the table.
+
+    Args:
+        graph: of any kind; directions, weights and parallel edges are ignored. A node's key is
+            its id, unless an attribute is.
+        columns: the fields of `TableColumns`; with `similarity` for a graph without edges.
+    """
+    return network_graph(graph, TableColumns(**columns))
+
+
+def network_graph(
+    graph: Any, columns: TableColumns, encoding: Encoding | None = None
+) -> SensitiveGraph:
+    """`from_networkx` with its options as objects."""
+    keys = list(graph.nodes)
+    attributes = [graph.nodes[key] for key in keys]
+    names = dict.fromkeys(name for held in attributes for name in held)
+    # Column by column and as objects: pandas would turn integers with gaps into floats.
+    nodes = pd.DataFrame(
+        {name: pd.Series([held.get(name) for held in attributes], dtype=object) for name in names},
+        index=range(len(keys)),
+    )
+    row = {key: number for number, key in enumerate(keys)}
+    pairs = np.array([(row[a], row[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2).T
+    ids = pd.Series(keys, dtype=object) if keys else None
+    return table_graph(nodes, pairs if pairs.size else None, columns, ids=ids, encoding=encoding)
+
+
+def from_pyg(data: Data, **columns: Unpack[ColumnOptions]) -> SensitiveGraph:
+    """A graph from a PyG `Data`.
+
+    Args:
+        data: has `x`, and `edge_index` or a similarity to join its rows by. Its masks are kept.
+        columns: the fields of `TableColumns`. A column is one of `x`, by its name in
+            `data.feature_names` or as x0, x1, …, or an attribute with one value a node; the label
+            is `y` if not given, −1 where unknown.
+    """
+    if "label" not in columns and "y" in data:
+        columns["label"] = "y"
+    return data_graph(data, TableColumns(**columns))
+
+
+def data_graph(
+    data: Data, columns: TableColumns, encoding: Encoding | None = None
+) -> SensitiveGraph:
+    """`from_pyg` with its options as objects."""
+    x = data.get("x")
+    if not isinstance(x, Tensor) or x.dim() != 2:
+        allowed, next_step = "x with one row a node", "store the features as data.x"
+        raise GraphError("PyG data", "no matrix x", allowed, next_step)
+    if x.layout is not torch.strided:
+        next_step = "store data.x.to_dense()"
+        raise GraphError("x of the PyG data", "a sparse matrix", "a dense one", next_step)
+    nodes = _features(data, x)
+    features = list(nodes.columns)
+    wanted = [columns.sensitive, columns.label, columns.id]
+    for name in [*wanted, *(name for name in ID_NAMES if columns.id is None)]:
+        if name is not None and name not in features and name in data:
+            nodes[name] = _attribute(data, name, len(x))
+    _check_ids(data, x, features, columns.id_column(nodes.columns))
+    if columns.label is not None and columns.label in nodes:
+        nodes[columns.label] = _known(nodes[columns.label])
+    columns = _with_own_column(
+        nodes, features if encoding is None else [encoding.sensitive], columns
+    )
+    masks = {
+        key: data[key].cpu().numpy()
+        for key in MASKS
+        if isinstance(data.get(key), Tensor) and data[key].shape == (len(x),)
+    }
+    return table_graph(nodes, _pairs(data, len(x)), columns, masks=masks, encoding=encoding)
+
+
+def _features(data: Data, x: Tensor) -> pd.DataFrame:
+    names = data.get("feature_names")
+    given = isinstance(names, Sequence) and len(names) == x.shape[1]
+    told = [str(name) for name in names] if given else [f"x{i}" for i in range(x.shape[1])]
+    return pd.DataFrame(x.detach().cpu().to(torch.float64).numpy(), columns=told)
+
+
+def _check_ids(data: Data, x: Tensor, features: list[str], name: str | None) -> None:
+    """Refuse rounded ids here: the table, in 64 bits, would hide that they were narrower."""
+    if name is None:
+        return
+    held = x[:, features.index(name)] if name in features else data.get(name)
+    if isinstance(held, Tensor) and held.is_floating_point() and held.numel():
+        largest = held.abs().nan_to_num(0).max()
+        check_exact(float(largest), torch.finfo(held.dtype).eps)
+
+
+def _attribute(data: Data, name: str, count: int) -> pd.Series:
+    """One value a node, from a tensor or a list."""
+    value = data[name]
+    if isinstance(value, Tensor):
+        value = value.detach().cpu()
+        # NumPy has no bfloat16.
+        value = value.float() if value.dtype == torch.bfloat16 else value
+        value = value[:, 0] if value.dim() == 2 and value.shape[1] == 1 else value
+        value = value.numpy() if value.dim() == 1 else None
+    if not isinstance(value, (np.ndarray, list, tuple)) or len(value) != count:
+        raise GraphError(
+            f"attribute {name!r} of the PyG data",
+            "something other than one value a node",
+            f"a vector or a list of length {count}",
+            "choose another attribute, or a column of x",
+        )
+    return pd.Series(value)
+
+
+def _known(label: pd.Series) -> pd.Series:
+    """The label with −1 as missing, unless the two labels are −1 and 1."""
+    try:
+        values = set(label.dropna().tolist())
+    except TypeError:
+        # Lists and the like are refused with those of all other columns.
+        return label
+    return label.where(label != -1) if values <= {-1, 0, 1} and 0 in values else label
+
+
+def _with_own_column(
+    nodes: pd.DataFrame, features: list[str], columns: TableColumns
+) -> TableColumns:
+    """The column of `x` that equals the sensitive attribute takes its place.
+
+    Kept beside it, a copy would keep its value in every counterfactual world.
+    """
+    if columns.sensitive in features or columns.sensitive not in nodes:
+        return columns
+    own = nodes[columns.sensitive]
+    for name in features:
+        free = name in nodes and name not in (columns.label, columns.id, *columns.drop)
+        if free and (nodes[name] == own).all():
+            del nodes[columns.sensitive]
+            return replace(columns, sensitive=name)
+    return columns
+
+
+def _pairs(data: Data, count: int) -> Rows | None:
+    edge_index = data.get("edge_index")
+    if not isinstance(edge_index, Tensor) or edge_index.numel() == 0:
+        return None
+    fine = edge_index.dim() == 2 and len(edge_index) == 2 and edge_index.dtype == torch.int64
+    if not fine or not 0 <= int(edge_index.min()) <= int(edge_index.max()) < count:
+        raise GraphError(
+            "edge_index of the PyG data",
+            f"{edge_index.dtype} of shape {tuple(edge_index.shape)}, "
+            f"from {edge_index.min()} to {edge_index.max()}",
+            f"int64 of shape (2, edges), from 0 to {count - 1}",
+            "map ids to rows of x, sources first",
+        )
+    pairs: Rows = edge_index.detach().cpu().numpy()
+    return pairs

@@ -1,0 +1,233 @@
+"""Feature columns: numbers stay numbers, everything else is encoded by its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairgear.errors import GraphError
+from fairgear.graph.tables.values import levels_of, listed
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+# More levels than this are names or free text; a feature for each would only memorise people.
+MOST_LEVELS = 50
+_FEW_LEVELS = 10
+# Squares of larger numbers overflow.
+_LARGEST = 1e100
+NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
+_LEVELS = ("string", "boolean", "categorical", "mixed", "mixed-integer", "empty")
+
+
+@dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """A column of numbers, NaN where missing.
+
+    Args:
+        name: in the table.
+        values: one a row.
+        fill: for missing values; the median if not given.
+    """
+
+    name: str
+    values: Floats
+    fill: float | None = None
+
+    @property
+    def missing(self) -> Mask:
+        """The rows without a value."""
+        return np.isnan(self.values)
+
+    def rows(self, keep: Mask) -> Self:
+        """The same column of fewer people."""
+        return replace(self, values=self.values[keep])
+
+    def filled(self) -> Self:
+        """The column without gaps."""
+        fill = np.nanmedian(self.values) if self.fill is None else self.fill
+        return replace(self, values=np.where(self.missing, fill, self.values))
+
+    def encoded(self) -> dict[str, Floats]:
+        """Features by name: the column as it is."""
+        return {self.name: self.values}
+
+
+@dataclass(frozen=True, eq=False)
+class LevelColumn:
+    """A column of levels, as codes into `levels`, −1 where missing.
+
+    Args:
+        name: in the table.
+        codes: one a row.
+        levels: sorted.
+        fill: the code for missing values; the most frequent level if not given.
+        features: the names of its features, where a trained model has them: one for each level,
+            or for each but the first.
+    """
+
+    name: str
+    codes: NDArray[np.int64]
+    levels: tuple[str, ...]
+    fill: int | None = None
+    features: tuple[str, ...] | None = None
+
+    @property
+    def missing(self) -> Mask:
+        """The rows without a level."""
+        return self.codes < 0
+
+    def rows(self, keep: Mask) -> Self:
+        """The same column of fewer people."""
+        return replace(self, codes=self.codes[keep])
+
+    def filled(self) -> Self:
+        """The column without gaps; of equally frequent levels, the first fills them."""
+        fill = self.fill
+        if fill is None:
+            counts = np.bincount(self.codes[~self.missing], minlength=len(self.levels))
+            fill = int(counts.argmax())
+        return replace(self, codes=np.where(self.missing, fill, self.codes))
+
+    def encoded(self) -> dict[str, Floats]:
+        """Features by name: a 0/1 column a level; the second of two levels alone; of one none."""
+        if self.features is not None:
+            first = len(self.levels) - len(self.features)
+            encoded = dict(zip(self.features, range(first, len(self.levels)), strict=True))
+        else:
+            present = np.unique(self.codes).tolist()
+            if set(self.levels) <= {"False", "True"} and len(present) == 2:
+                encoded = {self.name: present[1]}
+            else:
+                shown = present if len(present) > 2 else present[1:]
+                encoded = {f"{self.name}={self.levels[code]}": code for code in shown}
+        return {name: (self.codes == code).astype(np.float64) for name, code in encoded.items()}
+
+
+FeatureColumn = NumberColumn | LevelColumn
+
+
+def feature_column(column: pd.Series, name: str, *, categorical: bool) -> FeatureColumn:
+    """A column of a table as numbers, or as levels if it is text, boolean or categorical."""
+    kind = "categorical" if categorical else pd.api.types.infer_dtype(column, skipna=True)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        kind = "categorical"
+    if kind in NUMBERS:
+        return NumberColumn(name, checked_numbers(column, name))
+    if kind in _LEVELS:
+        return _level_column(column, name)
+    raise GraphError(
+        f"column {name!r}",
+        f"values of the kind {kind}",
+        "numbers, text, true and false",
+        f"turn it into numbers, or leave it out with --drop {name}",
+    )
+
+
+def checked_numbers(column: pd.Series, name: str) -> Floats:
+    """A column of numbers as floats; too large ones are refused."""
+    values = _floats(column)
+    infinite = int((np.abs(values) > _LARGEST).sum())
+    if infinite:
+        raise GraphError(
+            f"column {name!r}",
+            f"{infinite} values that are infinite or beyond {_LARGEST:.0e}",
+            "numbers that can be squared and summed",
+            f"correct them, or leave the column out with --drop {name}",
+        )
+    return values
+
+
+def _floats(column: pd.Series) -> Floats:
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        # An object for each number would take ten times the memory.
+        return column.to_numpy(dtype=np.float64)
+    given = column.astype(object)
+    try:
+        return given.where(given.notna(), np.nan).to_numpy(dtype=np.float64)
+    except OverflowError:
+        # Some integer is longer than any float.
+        far = given.map(lambda value: isinstance(value, int) and abs(value) > _LARGEST)
+        return given.where(given.notna(), np.nan).mask(far, np.inf).to_numpy(dtype=np.float64)
+
+
+def _level_column(column: pd.Series, name: str) -> LevelColumn:
+    codes, levels = levels_of(column, name)
+    known = int((codes >= 0).sum())
+    if len(levels) > MOST_LEVELS or len(levels) > max(_FEW_LEVELS, known / 2):
+        raise GraphError(
+            f"column {name!r}",
+            f"{len(levels)} different texts in {known} rows, such as {listed(levels, 2)}",
+            f"a number, or text with at most {MOST_LEVELS} levels that people share",
+            f"leave it out with --drop {name}, or use it with --id if it says who is who",
+        )
+    return LevelColumn(name, codes, levels)
+
+
+def without_missing(
+    features: Sequence[FeatureColumn],
+    no_group: Mask,
+    *,
+    sensitive: str,
+    policy: str,
+    notes: list[str],
+) -> tuple[list[FeatureColumn], Mask]:
+    """The columns without gaps, and which rows are kept.
+
+    Args:
+        features: all but the sensitive attribute.
+        no_group: the rows whose sensitive attribute is missing; it is never filled.
+        sensitive: its column, for the message.
+        policy: "refuse", "impute" or "drop".
+        notes: collects what the user should know.
+    """
+    gaps = {column.name: int(column.missing.sum()) for column in features if column.missing.any()}
+    keep = ~no_group
+    if policy == "drop":
+        for column in features:
+            keep &= ~column.missing
+        if not keep.any():
+            raise GraphError(
+                "rows without missing values",
+                f"none, with gaps in {_counted(gaps)}",
+                "at least one",
+                "leave columns out with --drop, or use --missing impute",
+            )
+        if not keep.all():
+            notes.append(f"left out {int((~keep).sum()):,} of {len(keep):,} rows: missing values")
+        return [column.rows(keep) for column in features], keep
+    if no_group.any():
+        raise GraphError(
+            f"sensitive column {sensitive!r}",
+            f"{int(no_group.sum())} missing values",
+            "a value in every row",
+            "complete it, or leave those rows out with --missing drop",
+        )
+    if gaps and policy == "refuse":
+        raise GraphError(
+            "missing values",
+            _counted(gaps),
+            "none, unless you say what to do with them",
+            "use --missing impute to fill them (missing='impute' in Python), "
+            "--missing drop to leave those rows out, or --drop to leave columns out",
+        )
+    for column in features:
+        if column.fill is None and column.missing.all():
+            raise GraphError(
+                f"column {column.name!r}",
+                "no value at all, nothing to fill gaps from",
+                "at least one value",
+                f"leave it out with --drop {column.name}",
+            )
+    if gaps:
+        notes.append(f"filled missing values of {_counted(gaps)}")
+    return [column.filled() for column in features], np.ones_like(keep)
+
+
+def _counted(gaps: dict[str, int]) -> str:
+    shown = ", ".join(f"{name} ({count})" for name, count in list(gaps.items())[:8])
+    return shown + (f" and {len(gaps) - 8} more columns" if len(gaps) > 8 else "")

@@ -1,0 +1,135 @@
+"""Values of a table as text and as codes; the label and the sensitive attribute as 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairgear.errors import GraphError
+
+Value = str | int | float | bool
+# Bits of an integer that Python still converts to text, well below its limit.
+_LONG = 10_000
+
+
+def spelled(value: object) -> str:
+    """The text of a value: 1, 1.0 and numpy's 1 are all "1"."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    if isinstance(value, int) and value.bit_length() > _LONG:
+        return format(Decimal(value), "f")
+    return str(value).strip()
+
+
+def listed(values: Iterable[str], most: int = 5) -> str:
+    """The first few values for a message."""
+    found = list(values)
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return ", ".join(repr(value) for value in found[:most]) + more
+
+
+def levels_of(column: pd.Series, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Codes into the sorted levels of a column, −1 where missing, and the levels.
+
+    Levels are sorted as numbers if all are, else as text.
+    """
+    try:
+        codes, uniques = pd.factorize(column.astype(object))
+    except TypeError as error:
+        raise GraphError(
+            f"column {name!r}",
+            "lists or other compound values",
+            "numbers, text, true and false",
+            f"keep one value in each cell, or leave it out with --drop {name}",
+        ) from error
+    texts = [spelled(value) for value in uniques]
+    levels = list(dict.fromkeys(texts))
+    try:
+        levels.sort(key=lambda level: (float(level), level))
+    except ValueError:
+        levels.sort()
+    place = {text: number for number, text in enumerate(levels)}
+    return np.array([*(place[text] for text in texts), -1], dtype=np.int64)[codes], tuple(levels)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoValues:
+    """0 or 1 for each row, −1 where missing, and the names of 0 and 1."""
+
+    codes: NDArray[np.int64]
+    names: tuple[str, str]
+
+
+def unknown_labels(count: int) -> TwoValues:
+    """The labels of a table without a label column."""
+    return TwoValues(np.full(count, -1, dtype=np.int64), ("0", "1"))
+
+
+def label_values(column: pd.Series, name: str, positive: Value | None) -> TwoValues:
+    """The label; any number of rows may have none."""
+    codes, found = levels_of(column, name)
+    if not found:
+        return unknown_labels(len(codes))
+    if len(found) != 2:
+        raise GraphError(
+            f"label column {name!r}",
+            f"{len(found)} values: {listed(found)}{_gaps(codes)}",
+            "two values, and nothing where the label is unknown",
+            "recode the label to two values, or name another column with --label",
+        )
+    return _coded(codes, found, positive, f"label column {name!r}", "--positive")
+
+
+def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValues:
+    """The sensitive attribute: two groups."""
+    codes, found = levels_of(column, name)
+    if len(found) != 2:
+        next_step = "name a column with two groups with --sensitive"
+        if len(found) > 2:
+            next_step = "recode it to two groups, for instance one group against all others"
+        raise GraphError(
+            f"sensitive column {name!r}",
+            f"{len(found)} values: {listed(found)}{_gaps(codes)}" if found else "no value at all",
+            "two values; only two groups are supported for now",
+            next_step,
+        )
+    return _coded(codes, found, one, f"sensitive column {name!r}", "--sensitive-one")
+
+
+def known_groups(column: pd.Series, name: str, groups: tuple[str, str]) -> TwoValues:
+    """The sensitive attribute in the groups of a trained model; one of them may be absent."""
+    codes, found = levels_of(column, name)
+    unknown = [value for value in found if value not in groups]
+    if unknown:
+        raise GraphError(
+            f"sensitive column {name!r}",
+            f"{listed(unknown)}, which the model was not trained on",
+            listed(groups),
+            "recode the column, or leave those rows out",
+        )
+    place = np.array([*(groups.index(value) for value in found), -1], dtype=np.int64)
+    return TwoValues(place[codes], groups)
+
+
+def _gaps(codes: NDArray[np.int64]) -> str:
+    # A word such as None may have been meant as a value.
+    count = int((codes < 0).sum())
+    return f", and {count} missing (in text files NA, NULL, None and ? are)" if count else ""
+
+
+def _coded(
+    codes: NDArray[np.int64], found: tuple[str, ...], one: Value | None, what: str, option: str
+) -> TwoValues:
+    if one is None or spelled(one) == found[1]:
+        return TwoValues(codes, (found[0], found[1]))
+    if spelled(one) != found[0]:
+        got = f"no value {spelled(one)!r}"
+        raise GraphError(what, got, listed(found), f"give one of these with {option}")
+    return TwoValues(np.where(codes < 0, codes, 1 - codes), (found[1], found[0]))
