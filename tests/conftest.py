@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 # Before any library reads them: models this small gain nothing from threads, and several test
 # processes with several threads each lose minutes waiting for one another. Child processes of
@@ -10,8 +11,20 @@ import os
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = "1"
 
+import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 # Times on a shared machine vary; a deadline would fail tests at random.
 settings.register_profile("fairgear", deadline=None)
 settings.load_profile("fairgear")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One cache for the whole run, shared by its processes; the user's stays as it is."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRGEAR_CACHE", str(folder / "cache"))
+        yield

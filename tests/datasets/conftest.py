@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fairgear.datasets import DATASETS, GraphSource
 from fairgear.graph import SensitiveGraph
-
-
-@pytest.fixture(scope="package", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache of the tests' own: the user's stays as it is."""
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRGEAR_CACHE", str(folder))
-        yield folder
 
 
 def load_or_skip(name: str) -> SensitiveGraph:

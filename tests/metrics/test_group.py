@@ -13,7 +13,7 @@ from fairlearn.metrics import (
     selection_rate,
     true_positive_rate,
 )
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fairgear.errors import ParameterError, UndefinedMetricWarning
@@ -23,6 +23,7 @@ bits = st.integers(0, 1)
 rows = st.lists(st.tuples(bits, bits, bits), min_size=1, max_size=60)
 
 
+@settings(max_examples=50)
 @given(rows)
 @example([(1, 1, 0)])
 @example([(0, 0, 0), (0, 1, 1)])
@@ -49,6 +50,7 @@ def test_gaps_equal_fairlearn_where_they_are_defined(table: list[tuple[int, int,
 
 
 # Of a single person fairlearn makes no table.
+@settings(max_examples=50)
 @given(rows.filter(lambda table: len(table) > 1))
 def test_rates_by_group_equal_fairlearn(table: list[tuple[int, int, int]]) -> None:
     y, pred, sens = (np.array(column) for column in zip(*table, strict=True))

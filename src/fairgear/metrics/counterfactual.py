@@ -44,11 +44,6 @@ class Flips:
     error: float
     by_node: Floats = field(repr=False)
 
-    @property
-    def net(self) -> float:
-        """Gains minus losses: the change of the selection rate."""
-        return self.gains - self.losses
-
 
 @dataclass(frozen=True)
 class AverageFlips:

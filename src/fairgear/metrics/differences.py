@@ -22,7 +22,7 @@ from fairgear.metrics.inputs import (
     Values,
     as_clusters,
     as_shares,
-    check_level,
+    clustered_shares,
     same_length,
 )
 from fairgear.metrics.intervals import (
@@ -68,10 +68,9 @@ def paired_interval(
         clusters: the community of each person.
         level: probability that the interval covers, at least.
     """
-    one, other = as_shares("first", first), as_shares("second", second)
+    one, label = clustered_shares("first", first, clusters, level)
+    other = as_shares("second", second)
     same_length(first=one, second=other)
-    label = as_clusters("clusters", clusters, len(one))
-    check_level(level)
     change = one - other
     whole = effective_size(change, label, level=level)
     parts = [np.maximum(change, 0), np.maximum(-change, 0)]

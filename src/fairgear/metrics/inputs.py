@@ -79,6 +79,16 @@ def as_clusters(name: str, values: Values, length: int) -> Integers:
     return inverse
 
 
+def clustered_shares(
+    name: str, values: Values, clusters: Values, level: float
+) -> tuple[Floats, Integers]:
+    """Shares with the cluster of each, for an interval of a valid level."""
+    shares = as_shares(name, values)
+    label = as_clusters("clusters", clusters, len(shares))
+    check_level(level)
+    return shares, label
+
+
 def same_length(**arrays: NDArray[Any]) -> None:
     """All of `arrays` have one value for each of the same people."""
     lengths = {name: len(array) for name, array in arrays.items()}

@@ -23,10 +23,8 @@ from fairgear.metrics.inputs import (
     Floats,
     Integers,
     Values,
-    as_clusters,
     as_labels,
-    as_shares,
-    check_level,
+    clustered_shares,
     same_length,
 )
 from fairgear.metrics.intervals import (
@@ -58,9 +56,7 @@ def rate_interval(
             safe value, lets whole communities flip as one: with no flips the bound is then that
             of n²/Σm² independent people. With 0 it is that of n.
     """
-    values = as_shares("hits", hits)
-    label = as_clusters("clusters", clusters, len(values))
-    check_level(level)
+    values, label = clustered_shares("hits", hits, clusters, level)
     if not 0 <= correlation <= 1:
         raise ParameterError("correlation", correlation, "0 to 1", "use 1 to be safe")
     size = effective_size(values, label, level=level, correlation=correlation)
@@ -130,11 +126,9 @@ def difference_interval(
     have a hit, or a miss, resamples say little: the interval is then combined from those of the
     two rates (`combined_interval`), as if the groups were independent. NaN if a group is empty.
     """
-    values = as_shares("hits", hits)
+    values, label = clustered_shares("hits", hits, clusters, level)
     group = as_labels("sensitive_features", sensitive_features)
     same_length(hits=values, sensitive_features=group)
-    label = as_clusters("clusters", clusters, len(values))
-    check_level(level)
     if group.min() == group.max():
         return UNDEFINED
     parts = [(values[group == g], label[group == g]) for g in (0, 1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -104,15 +105,22 @@ def _gibbs(logits: Floats, degree: float, rng: np.random.Generator) -> NDArray[n
     first = np.triu(rng.random((n, n)) < 1 / (1 + np.exp(-logits)), 1).astype(np.int64)
     if degree == 0:
         return first
-    edges, degrees = first.tolist(), (first + first.T).sum(axis=1).tolist()
-    given, draws = logits.tolist(), iter(rng.random(12 * n * n).tolist())
+    _sweeps(first, (first + first.T).sum(axis=1), logits, degree, rng.random(12 * n * n))
+    return first
+
+
+@numba.njit  # type: ignore[untyped-decorator]  # numba ships no types
+def _sweeps(
+    edges: Integers, degrees: Integers, logits: Floats, degree: float, draws: Floats
+) -> None:
+    used = 0
     for _ in range(12):
-        for i in range(n):
-            for j in range(i + 1, n):
-                own = edges[i][j]
+        for i in range(len(edges)):
+            for j in range(i + 1, len(edges)):
+                own = edges[i, j]
                 others = math.log1p(degrees[i] - own) + math.log1p(degrees[j] - own)
-                new = int(next(draws) < 1 / (1 + math.exp(-given[i][j] - degree * others)))
-                edges[i][j] = new
+                new = int(draws[used] < 1 / (1 + math.exp(-logits[i, j] - degree * others)))
+                edges[i, j] = new
                 degrees[i] += new - own
                 degrees[j] += new - own
-    return np.array(edges)
+                used += 1
