@@ -56,7 +56,7 @@ class ForgetsItsSeed(Small):
         super().__init__(seed=0, **settings)
 
 
-@breaks("constructor", "parameters")
+@breaks("constructor", "parameters", "save and load")
 class ChangesItsSettings(Small):
     def __init__(self, *, hops: int = 1, **settings: Any) -> None:
         super().__init__(hops=hops % 5 + 1, **settings)
