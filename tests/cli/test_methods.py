@@ -60,9 +60,8 @@ def test_a_run_of_another_method(tmp_path: Path, capsys: pytest.CaptureFixture[s
     typed = ["run", "synthetic", "--method", "logistic", "--set", "C=0.5", "--out", str(out)]
     assert main([*typed, "--json"]) == 0
     results = printed(capsys)
-    settings = {"method": "logistic", "settings": {"C": 0.5}}
-    assert settings.items() <= results["config"].items()
-    assert not {"gear", "preset"} & results["config"].keys()
+    assert (results["config"]["method"], results["config"]["settings"]["C"]) == ("logistic", 0.5)
+    assert "preset" not in results["config"]
     assert yaml.safe_load((out / "config.yaml").read_text()) == results["config"]
     assert results["diagnostics"]["model"] == "synthetic"
     assert "logistic" in (out / "report.html").read_text()
@@ -75,13 +74,14 @@ def test_a_run_of_another_method(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
-        (["--set", "C=1"], "--set: got 'C' for the method 'gear'"),
+        (["--set", "C=1"], "got the unknown key 'C'"),
         (["--method", "logistic", "--set", "C"], "--set: got 'C'; allowed: NAME=VALUE"),
         (["--method", "logistic", "--set", "=1"], "--set: got '=1'"),
         (["--method", "logistic", "--set", "C=[1"], "--set: got 'C=[1'"),
         (["--method", "logistic", "--set", "D=1"], "got the unknown key 'D'"),
         (["--method", "logistic", "--set", "C=high"], "setting C: got 'high'"),
-        (["--method", "logistic", "--gear.k", "5"], "settings of gear: got the method 'logistic'"),
+        (["--set", "generator=5", "--set", "generator.steps=5"], "--set: got 'generator.steps=5'"),
+        (["--method", "logistic", "--set", "seed=1"], "use --seed of fairgear run"),
     ],
 )
 def test_settings_of_the_wrong_kind(

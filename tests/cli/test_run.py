@@ -18,7 +18,7 @@ from torch import Tensor
 import fairgear as fg
 from fairgear.cli import main
 from fairgear.files import TEMPORARY
-from fairgear.methods import GearConfig
+from fairgear.methods import METHODS, GearConfig
 from fairgear.methods.gear.training import GearTask
 from fairgear.metrics import METRICS
 from fairgear.runs.config import RunConfig
@@ -28,9 +28,9 @@ from fairgear.tensor_files import read_tensors, write_tensors
 
 def small(steps: int, generator_steps: int) -> list[str]:
     """Flags for a model of 8 dimensions."""
-    flags = {"--gear.dim": 8, "--gear.k": 6, "--device": "cpu"}
-    flags |= {"--gear.steps": steps, "--gear.generator.steps": generator_steps}
-    return [str(word) for pair in flags.items() for word in pair]
+    settings = {"dim": 8, "k": 6, "steps": steps, "generator.steps": generator_steps}
+    typed = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    return [*typed, "--device", "cpu"]
 
 
 def run(*arguments: str, out: Path) -> int:
@@ -161,24 +161,38 @@ def settled(*typed: str, out: Path) -> RunConfig:
 
 def test_a_preset_goes_before_the_settings_of_another(finished: Path, tmp_path: Path) -> None:
     typed = ["--preset", "paper", "--config", str(finished / "config.yaml")]
-    assert settled(*typed, out=tmp_path / "out").gear == GearConfig.paper()
+    assert settled(*typed, out=tmp_path / "out").settings == GearConfig.paper().to_dict()
 
 
 def test_none_can_be_typed(tmp_path: Path) -> None:
-    gear = settled("--gear.erase", "none", "--gear.logit-weight", "0.25", out=tmp_path / "out").gear
-    assert (gear.erase, gear.logit_weight) == (None, 0.25)
-    assert gear == GearConfig(erase=None, logit_weight=0.25)
+    typed = ["--set", "erase=none", "--set", "logit-weight=0.25"]
+    expected = GearConfig(erase=None, logit_weight=0.25).to_dict()
+    assert settled(*typed, out=tmp_path / "out").settings == expected
 
 
 def test_presets_and_flags_lie_over_each_other() -> None:
-    paper = RunConfig.from_dict({"preset": "paper", "gear": {"k": 30}})
-    assert (paper.gear.dim, paper.gear.k, paper.gear.generator.discriminator_weight) == (
-        1024,
-        30,
-        10,
-    )
+    paper = RunConfig(preset="paper", settings={"k": 30}).completed()
+    assert (paper.settings["dim"], paper.settings["k"]) == (1024, 30)
+    assert paper.settings["generator"]["discriminator_weight"] == 10
     again = RunConfig.from_dict(paper.to_dict())
-    assert again == paper
+    assert again == paper == again.completed()
+
+
+def test_another_method_drops_the_settings_of_the_file(finished: Path, tmp_path: Path) -> None:
+    typed = ["--method", "logistic", "--config", str(finished / "config.yaml")]
+    found = settled(*typed, out=tmp_path / "out")
+    assert (found.method, found.settings) == (
+        "logistic",
+        METHODS["logistic"].config_type().to_dict(),
+    )
+
+
+def test_quick_limits_steps_and_audit_but_not_what_was_typed() -> None:
+    quick = RunConfig(quick=True, settings={"generator": {"steps": 60}}).completed()
+    assert (quick.settings["steps"], quick.settings["generator"]["steps"]) == (40, 60)
+    assert (quick.self_people, quick.other_causal_models) == (50, False)
+    fewer = RunConfig(quick=True, method="boosting").completed()
+    assert fewer.settings["trees"] == 50
 
 
 def test_report_and_embed(
@@ -233,10 +247,12 @@ def bad_settings(folder: Path, text: str) -> str:
         (["--device", "nosuch"], "auto, cpu, cuda"),
         (["--seed", "x"], "--seed"),
         (["--seed", "-1"], "setting seed"),
-        (["--gear.k", "65"], "setting k: got 65"),
-        (["--gear.encoder", "nosuch"], "graphsage, gcn"),
-        (["--gear.generator.steps", "0"], "setting steps"),
-        (["--gear.nosuch", "1"], "--gear.nosuch"),
+        (["--set", "k=65"], "setting k: got 65"),
+        (["--set", "encoder=nosuch"], "graphsage, gcn"),
+        (["--set", "generator.steps=0"], "setting steps"),
+        (["--set", "nosuch=1"], "unknown key 'nosuch'"),
+        (["--gear.k", "5"], "--gear.k"),
+        (["--method", "logistic", "--preset", "paper"], "preset paper: got logistic"),
         (["--config", "nosuch.yaml"], "settings file nosuch.yaml"),
     ],
 )
@@ -313,8 +329,8 @@ def test_checkpoints_that_are_not_ours_are_refused(
 
     with monkeypatch.context() as patch:
         patch.setattr("fairgear.methods.gear.training.GearTask.step", stop)
-        assert run(out=out) == 1
-    assert "goes on from here" in capsys.readouterr().err
+        assert run(out=out) == 130
+    assert capsys.readouterr().err.endswith("interrupted; the same command resumes\n")
     checkpoint = out / "checkpoint" / "generator.safetensors"
     tensors, facts = read_tensors(checkpoint)
     misshapen = {"vae.feature_shift": tensors["vae.feature_shift"][:1]}
@@ -364,3 +380,29 @@ def kill_in_training(command: list[str], out: Path, rng: np.random.Generator) ->
             process.wait()
             return running
     return False
+
+
+CUSTOM = """
+from fairgear.methods.baselines.tabular import Logistic
+
+class Mine(Logistic):
+    name = "mine"
+"""
+
+
+def test_a_quick_run_of_a_method_of_your_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "custom_method.py").write_text(CUSTOM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    typed = ["--method", "custom_method:Mine", "--set", "C=0.5", "--quick", "--json"]
+    assert main(["run", *typed]) == 0
+    found = json.loads(capsys.readouterr().out)
+    folder = Path("runs") / "synthetic-custom_method-Mine-0"
+    assert found["config"] == yaml.safe_load((folder / "config.yaml").read_text())
+    assert (found["config"]["settings"]["C"], found["config"]["quick"]) == (0.5, True)
+    assert found["notes"][0].startswith("This was a quick run")
+    page = (folder / "report.html").read_text()
+    assert page.index("This was a quick run") < page.index("Measured on")
+    assert (found["setup"]["self_people"], found["causal_models"]) == (50, None)

@@ -16,7 +16,8 @@ import yaml
 
 from fairgear.cli import main
 from fairgear.errors import ParameterError
-from fairgear.runs.config import RunConfig, with_micro_batches
+from fairgear.runs.config import RunConfig
+from tests.cli.test_run import small
 from tests.graph.people import PEOPLE
 
 FILES = {
@@ -27,23 +28,22 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 
 
 def test_micro_batches_follow_the_processes_unless_they_are_set() -> None:
-    config = RunConfig.from_dict({"gear": {"micro_batches": 4}})
-    assert with_micro_batches(config, 2, chosen=True) == config
-    assert with_micro_batches(config, 1, chosen=True) == config
-    assert with_micro_batches(RunConfig(), 3, chosen=False).gear.micro_batches == 3
-    other = RunConfig(method="gcn")
-    assert with_micro_batches(other, 3, chosen=False) == other
+    config = RunConfig(settings={"micro_batches": 4}).completed()
+    assert config.for_processes(2, chosen=True) == config
+    assert config.for_processes(1, chosen=True) == config
+    assert RunConfig().completed().for_processes(3, chosen=False).settings["micro_batches"] == 3
+    other = RunConfig(method="gcn").completed()
+    assert other.for_processes(3, chosen=False) == other
     with pytest.raises(ParameterError, match="4 for 3 processes"):
-        with_micro_batches(config, 3, chosen=True)
+        config.for_processes(3, chosen=True)
 
 
 def command(out: Path, *more: str) -> list[str]:
     flags = {"--label": "approved", "--sensitive": "sex", "--similarity": 0.7, "--device": "cpu"}
-    flags |= {"--gear.dim": 8, "--gear.k": 6, "--gear.steps": 60, "--gear.generator.steps": 30}
-    # Named, it need not be looked for in the file.
+    # With a split, the file need not be searched for masks.
     flags |= {"--split": "sixty-twenty-twenty", "--out": out}
     words = [str(word) for pair in flags.items() for word in pair]
-    return ["run", str(PEOPLE), *words, *more]
+    return ["run", str(PEOPLE), *words, *small(60, 30), *more]
 
 
 def results(out: Path) -> dict[str, Any]:
@@ -87,18 +87,18 @@ def test_a_job_that_lost_a_process_ends_and_resumes_to_the_results_of_one_proces
     assert done.stderr.count("training:") == 1
     assert {entry.name for entry in out.iterdir()} == FILES
 
-    assert main([*command(alone), "--gear.micro-batches", "2"]) == 0
+    assert main([*command(alone), "--set", "micro-batches=2"]) == 0
     one = results(alone)
     assert one["metrics"] == two["metrics"]
     assert one["intervals"] == two["intervals"]
     assert one["training"]["history"] == two["training"]["history"]
     assert one["config"] == two["config"] == yaml.safe_load((out / "config.yaml").read_text())
-    assert one["config"]["gear"]["micro_batches"] == 2
+    assert one["config"]["settings"]["micro_batches"] == 2
 
 
 def test_bad_input_is_said_once(tmp_path: Path) -> None:
     # Three micro-batches for two processes, which only the joined processes can know.
-    wrong = command(tmp_path / "job", "--gear.micro-batches", "3")
+    wrong = command(tmp_path / "job", "--set", "micro-batches=3")
     done = subprocess.run(
         [*TORCHRUN, "-m", "fairgear", *wrong], check=False, capture_output=True, text=True
     )

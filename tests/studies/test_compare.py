@@ -61,8 +61,8 @@ def test_all_is_every_method_and_names_count_once() -> None:
 def test_a_quick_comparison_trains_little_and_says_so_in_its_labels() -> None:
     study = comparison(["synthetic"], ["gcn", "logistic", "gear"], (0,), quick=True)
     assert [cell.entry.label for cell in study.cells][:2] == ["gcn:steps=40", "logistic"]
-    gear = study.cells[2].config.gear
-    assert (gear.steps, gear.generator.steps) == (40, 40)
+    gear = study.cells[2].config.settings
+    assert (gear["steps"], gear["generator"]["steps"]) == (40, 40)
 
 
 def test_your_own_file_beside_a_dataset() -> None:

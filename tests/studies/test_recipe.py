@@ -25,7 +25,7 @@ QUICK = {"steps": 40, "generator.steps": 40, "estimator_steps": 40, "trees": 50}
 
 def settings(line: Line) -> dict[str, Any]:
     """All settings of the method that a line builds, in one level: `generator.steps`."""
-    made: Any = METHODS[line.entry.method](**line.entry.config(GraphSource(), 0).method_settings())
+    made: Any = METHODS[line.entry.method](**line.entry.config(GraphSource(), 0).settings)
     found: dict[str, Any] = {}
     for name, value in made.config.to_dict().items():
         inner = value.items() if isinstance(value, dict) else [("", value)]

@@ -6,6 +6,7 @@ import pytest
 
 from fairgear.datasets.source import GraphSource
 from fairgear.errors import FairgearError, ParameterError
+from fairgear.methods import METHODS
 from fairgear.studies.spec import Cell, Entry, Study, parse_seeds
 from tests.studies.toy import toy_study
 
@@ -26,13 +27,14 @@ def test_settings_of_an_entry() -> None:
         "affected_people": 0,
         "other_causal_models": False,
         "device": None,
-        "settings": {"dim": 8, "use_sens": False},
+        "quick": False,
+        "settings": {**METHODS["gcn"].config_type().to_dict(), "dim": 8, "use_sens": False},
     }
     gear = Entry.parse("gear:erase=0,preset=paper").config(GraphSource(), 0)
-    assert (gear.gear.erase, gear.gear.dim, gear.preset) == (0, 1024, "paper")
+    assert (gear.settings["erase"], gear.settings["dim"], gear.preset) == (0, 1024, "paper")
     for nothing in ("null", "none", "None"):
         entry = Entry.parse(f"gear:erase={nothing}")
-        assert entry.config(GraphSource(), 0).gear.erase is None
+        assert entry.config(GraphSource(), 0).settings["erase"] is None
     assert Entry.parse("gcn:weight-decay=1e-5").settings == {"weight_decay": 1e-5}
 
 

@@ -1,6 +1,7 @@
 """`fairgear`: its commands, and how every error becomes one line and an exit status.
 
-Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if, 1 anything else.
+Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if, 130 interrupted,
+1 anything else.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from cyclopts import App, CycloptsError
 
 from fairgear.cli.audit import ConditionsMet, audit_app
 from fairgear.cli.compare import compare_app
-from fairgear.cli.datasets import datasets_app
+from fairgear.cli.datasets import datasets_app, store_app
+from fairgear.cli.flags import examples
 from fairgear.cli.methods import methods_app
 from fairgear.cli.reproduce import reproduce_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
-from fairgear.cli.store import store_app
 from fairgear.errors import FairgearError, LostRankError, UnfinishedError
 from fairgear.version import installed_version
 
@@ -27,11 +28,13 @@ app = App(
     name="fairgear",
     help="Graph models that treat people alike, and the audit that shows it.",
     version=installed_version,
-    # The parser would end the process by itself, without a word on how to go on.
+    # The parser would end the process by itself, without saying what was kept.
     suppress_keyboard_interrupt=False,
-    help_epilogue=(
-        "Examples: fairgear run   ·   fairgear run --help   ·   fairgear audit runs/synthetic   "
-        "·   fairgear datasets list"
+    help_epilogue=examples(
+        "fairgear run",
+        "fairgear run --help",
+        "fairgear audit runs/synthetic-gear-0",
+        "fairgear datasets list",
     ),
     help_format="plaintext",
 )
@@ -52,33 +55,43 @@ for command in (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
-    # Read when torch is loaded. Threads that spin while they wait for each other take the core
-    # from whoever shares the machine, and from each other: steps took up to 19 times as long.
+    # Read when torch is loaded. Threads that spin while they wait take cores from other processes
+    # and from each other: training steps took up to 19 times as long.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # But for some microseconds, which is how long the other thread mostly takes: waking one that
-    # sleeps made a training step take half as long again.
+    # Spinning for some microseconds is worth it, since the other thread is mostly done by then:
+    # waking a sleeping one made a training step take half as long again.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     try:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
     except ConditionsMet:
         return 3
     except CycloptsError as error:
-        # The parser frames its message over several lines; ours is one.
+        # The parser's message has several lines; ours is one.
         return _say(" ".join(str(error).split()) + " Next: see fairgear --help.", 2)
     except (LostRankError, UnfinishedError) as error:
         return _say(str(error), 1)
     except FairgearError as error:
         return _say(str(error), 2)
     except KeyboardInterrupt:
-        return _say("interrupted; the same command goes on from here", 1)
+        return _say(_interrupted(tokens), 130)
     except BrokenPipeError:
-        # The reader of our output has left, as `head` does; that is no error of ours.
+        # The reader of our output has closed it, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception:
         traceback.print_exc()
         return _say("this is a bug; please report the lines above", 1)
     return 0
+
+
+def _interrupted(tokens: Sequence[str]) -> str:
+    """What an interrupted command has kept."""
+    name, first = [*tokens, "", ""][:2]
+    if name in ("run", "compare", "reproduce") or (name, first) == ("audit", "export"):
+        return "interrupted; the same command resumes"
+    if name == "audit":
+        return "interrupted; an audit does not resume: no results were written, start it again"
+    return "interrupted"
 
 
 def _say(message: str, status: int) -> int:

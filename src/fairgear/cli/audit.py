@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.flags import given, options_of
+from fairgear.cli.flags import NO_DATA, DataFlags, examples, given, options_of
 from fairgear.cli.output import (
     Json,
     ends,
@@ -20,7 +20,6 @@ from fairgear.cli.output import (
     print_metrics,
     print_table,
 )
-from fairgear.cli.own_data import NO_DATA, DataFlags
 from fairgear.runs.audit_config import AuditConfig
 
 if TYPE_CHECKING:
@@ -29,13 +28,16 @@ if TYPE_CHECKING:
 
 audit_app = App(
     name="audit",
-    help="Would a model's decisions have been others, had people been of another group?",
-    help_epilogue=(
-        "Examples: fairgear audit runs/synthetic   ·   fairgear audit mymodels:gcn bail   ·   "
-        'fairgear audit "Rscript score.R {graph} {scores}" people.csv --sensitive sex --label '
-        "approved --edges friends.csv   ·   fairgear audit runs/mine --against mymodels:gcn   ·   "
-        'fairgear audit runs/mine --fail-if "delta_cf > 0.05"   ·   fairgear audit export bail '
-        "--out worlds   ·   fairgear audit score worlds"
+    help="Would a model's decisions change, had people been of another group?",
+    help_epilogue=examples(
+        "fairgear audit runs/synthetic",
+        "fairgear audit mymodels:gcn bail",
+        'fairgear audit "Rscript score.R {graph} {scores}" people.csv --sensitive sex \\\n'
+        "    --label approved --edges friends.csv",
+        "fairgear audit runs/mine --against mymodels:gcn",
+        'fairgear audit runs/mine --fail-if "delta_cf > 0.05"',
+        "fairgear audit export bail --out worlds",
+        "fairgear audit score worlds",
     ),
     help_format="plaintext",
 )
@@ -43,7 +45,7 @@ audit_app = App(
 FailIf = Annotated[list[str] | None, Parameter(name="--fail-if", negative=())]
 _Settings: Any = options_of(AuditConfig, without=["dataset", "data"])
 Settings = Annotated[_Settings, Parameter(name="*", group="The audit")]
-_USUAL = _Settings()
+_DEFAULTS = _Settings()
 
 
 class ConditionsMet(Exception):
@@ -64,7 +66,7 @@ def audit(
     fail_if: FailIf = None,
     out: Path | None = None,
     json: Json = False,
-    settings: Settings = _USUAL,
+    settings: Settings = _DEFAULTS,
     data: DataFlags = NO_DATA,
 ) -> None:
     """Audit a model on the people of a graph, and on the graph as it would have been.
@@ -72,16 +74,16 @@ def audit(
     Parameters
     ----------
     model
-        The folder of a run or of a saved model; MODULE:NAME of a Python object (a function from
-        a graph to scores, a PyTorch module, a scikit-learn estimator); or a command, quoted, that
-        reads a graph at {graph} and writes scores to {scores}, or prints them.
+        The folder of a run or of a saved model; MODULE:NAME of a Python object (a function
+        of a graph, a PyTorch module, a scikit-learn estimator); or a quoted command that
+        reads a graph at {graph} and prints scores, or writes them to {scores}.
     dataset
         A name from `fairgear datasets list`, or your own file as for `fairgear run`.
         [default: that of the run, or synthetic]
     against
         Another model, audited on the same counterfactuals and compared person by person.
     threshold
-        Label 1 is given to scores above it, of both models where there are two.
+        Scores above it give label 1, for both models if there are two.
         [default: the model's own, or 0.5]
     graph_format
         What a command reads: csv, parquet or npz.
@@ -90,8 +92,8 @@ def audit(
     device
         auto, cpu or cuda, for saved models.
     fail_if
-        A condition such as "delta_cf > 0.05" or "delta_cf.high > 0.1": exit status 3 where it
-        holds. May be given several times.
+        A condition such as "delta_cf > 0.05" or "delta_cf.high > 0.1": exit status 3 if it holds.
+        May be repeated.
     out
         The folder to write. [default: audits/DATASET-MODEL]
     json
@@ -130,7 +132,7 @@ def audit(
 
         folder = AuditFolder(out if out is not None else Path("audits") / name)
         on_rank0(folder.claim_for_audit)
-        # What a model prints is not the result.
+        # A model may print; stdout is for the results.
         with redirect_stdout(sys.stderr):
             results = run_audit(
                 config,
@@ -152,17 +154,17 @@ def export(
     out: Path,
     graph_format: str = "csv",
     json: Json = False,
-    settings: Settings = _USUAL,
+    settings: Settings = _DEFAULTS,
     data: DataFlags = NO_DATA,
 ) -> None:
-    """Write every graph that an audit asks about, for a model that lives elsewhere to score.
+    """Write every graph of an audit, for a model that runs elsewhere to score.
 
     Parameters
     ----------
     dataset
         A name from `fairgear datasets list`, or your own file as for `fairgear run`.
     out
-        The folder to write. Begun before, it is completed.
+        The folder to write; an interrupted export resumes.
     graph_format
         csv, parquet or npz.
     json
@@ -195,7 +197,7 @@ def score(
     out: Path | None = None,
     json: Json = False,
 ) -> None:
-    """Audit scores that were computed elsewhere for exported graphs.
+    """Audit the scores that were computed elsewhere for exported graphs.
 
     Parameters
     ----------
@@ -204,10 +206,9 @@ def score(
     name
         What the report calls the model. [default: the folder's name]
     threshold
-        Label 1 is given to scores above it. [default: 0.5]
+        Scores above it give label 1. [default: 0.5]
     fail_if
-        A condition such as "delta_cf > 0.05": exit status 3 where it holds. May be given several
-        times.
+        A condition such as "delta_cf > 0.05": exit status 3 if it holds. May be repeated.
     out
         The folder to write. [default: WORLDS/audit]
     json

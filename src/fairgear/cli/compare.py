@@ -7,19 +7,18 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.flags import Names, given
+from fairgear.cli.flags import NO_DATA, DataFlags, Names, examples, given
 from fairgear.cli.output import Json, print_json
-from fairgear.cli.own_data import NO_DATA, DataFlags
 from fairgear.errors import UnfinishedError
 
 compare_app = App(
     name="compare",
     help="Train and measure several methods on several datasets with several seeds.",
-    help_epilogue=(
-        "Examples: fairgear compare --methods gear graphsage logistic   ·   fairgear compare "
-        "--datasets synthetic bail credit --methods all --seeds 3   ·   fairgear compare "
-        "--methods gear gear:erase=0 gear:variant=np   ·   fairgear compare --datasets people.csv "
-        "--label approved --sensitive sex --similarity 0.7 --quick"
+    help_epilogue=examples(
+        "fairgear compare --methods gear graphsage logistic",
+        "fairgear compare --datasets synthetic bail credit --methods all --seeds 3",
+        "fairgear compare --methods gear gear:erase=0 gear:variant=np",
+        "fairgear compare --datasets people.csv --label approved --sensitive sex --similarity 0.7",
     ),
     help_format="plaintext",
 )

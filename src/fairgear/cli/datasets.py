@@ -1,12 +1,14 @@
-"""`fairgear datasets`: what there is, its statistics, its files."""
+"""`fairgear datasets` and `fairgear store`: graphs, their statistics and their files."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cyclopts import App
 
+from fairgear.cli.flags import NO_COLUMNS, StoreFlags, examples, given
 from fairgear.cli.output import Json, print_json, print_table
 
 if TYPE_CHECKING:
@@ -15,9 +17,20 @@ if TYPE_CHECKING:
 datasets_app = App(
     name="datasets",
     help="What datasets there are, their statistics and their files.",
-    help_epilogue=(
-        "Examples: fairgear datasets list   ·   fairgear datasets stats bail --json   ·   "
-        "fairgear datasets fetch bail credit"
+    help_epilogue=examples(
+        "fairgear datasets list",
+        "fairgear datasets stats bail --json",
+        "fairgear datasets fetch bail credit",
+    ),
+    help_format="plaintext",
+)
+store_app = App(
+    name="store",
+    help="Build a graph on disk, from edges and features that need not fit into memory.",
+    help_epilogue=examples(
+        "fairgear store --edges friends.parquet --features people.parquet --label approved \\\n"
+        "    --sensitive sex --out graph",
+        "fairgear run graph",
     ),
     help_format="plaintext",
 )
@@ -95,13 +108,14 @@ def stats(
 
 @datasets_app.command(
     name="fetch",
-    help_epilogue=(
-        "Examples: fairgear datasets fetch   ·   fairgear datasets fetch bail credit   ·   "
-        "FAIRGEAR_DATA=~/data fairgear datasets fetch --json"
+    help_epilogue=examples(
+        "fairgear datasets fetch",
+        "fairgear datasets fetch bail credit",
+        "FAIRGEAR_DATA=~/data fairgear datasets fetch --json",
     ),
 )
 def fetch_files(*datasets: str, json: Json = False) -> None:
-    """Have the files of datasets at hand, each checked against its SHA-256.
+    """Fetch the files of datasets, and check each against its SHA-256.
 
     A file is taken from the folder $FAIRGEAR_DATA, else from the cache
     ($FAIRGEAR_CACHE or ~/.cache/fairgear), else it is downloaded there.
@@ -127,6 +141,61 @@ def fetch_files(*datasets: str, json: Json = False) -> None:
     rows = [(f["dataset"], f["location"], f"{f['size']:,} bytes, SHA-256 agrees") for f in found]
     rows += [(entry.name, "made here", "no files") for entry in entries if not entry.files]
     print_table("Files", ("dataset", "where", "what"), rows)
+
+
+@store_app.default
+def store(
+    *,
+    edges: Path,
+    features: Path,
+    out: Path,
+    data: StoreFlags = NO_COLUMNS,
+    model: Path | None = None,
+    memory: int = 256,
+    json: Json = False,
+) -> None:
+    """Write a folder that `fairgear run`, `audit` and `embed` take as their dataset.
+
+    Parameters
+    ----------
+    edges
+        Two columns of ids, whole numbers: .parquet, .npy, .csv, .tsv, .txt or .edges.
+    features
+        One row a person: .parquet, or a matrix in .npy, whose columns are called x0, x1, …;
+        --label and --sensitive are then .npy files of their own.
+    out
+        The folder to write, new or empty.
+    model
+        A saved model, such as RUN/model: columns are coded as its training data.
+    memory
+        Megabytes for buffers, besides one column of the table and a few numbers per person.
+    json
+        Print what the folder's meta.json says instead of a sentence.
+    """
+    from fairgear.datasets.source import FileOptions
+    from fairgear.errors import FileError, ParameterError
+    from fairgear.graph import build_stored
+    from fairgear.graph.tables import Encoding
+
+    if memory < 1:
+        raise ParameterError("--memory", memory, "1 megabyte or more", "use 256")
+    options = FileOptions.from_dict(given(data))
+    options.require("sensitive", of=features)
+    encoding = None if model is None else Encoding.of_model(model)
+    if model is not None and encoding is None:
+        raise FileError(
+            f"model folder {model}",
+            "none with an encoding.json in it",
+            "a model that was trained on a table or a stored graph",
+            "check the path, such as RUN/model",
+        )
+    columns, size = options.columns(), memory * 2**20
+    facts = build_stored(out, edges, features, columns, encoding=encoding, memory=size)
+    if json:
+        print_json(facts)
+    else:
+        shown = f"{facts['nodes']:,} people, {facts['edges']:,} edges"
+        print(f"Wrote {shown}, {len(facts['feature_names'])} features to {out}")  # noqa: T201
 
 
 def _download_size(dataset: Dataset) -> str:

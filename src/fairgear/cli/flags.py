@@ -8,10 +8,11 @@ import inspect
 import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
+from fairgear.datasets.source import FileOptions
 from fairgear.settings import Config
 
 # Several words behind one flag, such as --datasets bail credit.
@@ -19,40 +20,19 @@ Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=()
 
 
 class NotTyped:
-    """Stands for what was left out: None may be typed, and means something."""
+    """Stands for a flag that was left out: None may be typed, and means something."""
 
 
 NOT_TYPED = NotTyped()
 
 
-def flags_of(config: type[Config]) -> type[Any]:
-    """A dataclass with the fields of `config`, all `NOT_TYPED` unless on the command line."""
-    docs, hints = field_docs(config), get_type_hints(config)
-    made: list[tuple[str, Any, Any]] = []
-    for item in dataclasses.fields(config):
-        hint = hints[item.name]
-        if get_origin(hint) is dict:
-            continue
-        if isinstance(hint, type) and issubclass(hint, Config):
-            inner = flags_of(hint)
-            made.append((item.name, inner, dataclasses.field(default=inner())))
-        else:
-            # What a default of None comes to, the text itself says.
-            default = "" if item.default is None else f" [default: {item.default}]"
-            shown = docs[item.name] + default
-            parameter = Parameter(help=shown, negative=(), show_default=False)
-            annotation: Any = Annotated[hint | None, parameter]
-            made.append((item.name, annotation, dataclasses.field(default=NOT_TYPED)))
-    return _made(f"{config.__name__}Flags", made)
-
-
 def options_of(config: type[Config], *, without: Sequence[str] = ()) -> type[Any]:
-    """A dataclass with the fields of `config` as options without a prefix; see `flags_of`.
+    """A dataclass with the fields of `config` as flags, `NOT_TYPED` unless they were typed.
 
-    Their texts say what the defaults are. What is on unless told has a --no-… beside it.
+    Their help texts name the defaults. A flag that is on by default also has a --no-… form.
     """
     docs, hints = field_docs(config), get_type_hints(config)
-    made: list[tuple[str, Any, Any]] = []
+    fields: list[tuple[str, Any, Any]] = []
     for item in dataclasses.fields(config):
         if item.name not in without:
             parameter = Parameter(
@@ -62,28 +42,18 @@ def options_of(config: type[Config], *, without: Sequence[str] = ()) -> type[Any
                 consume_multiple=hints[item.name] == list[str],
             )
             annotation: Any = Annotated[hints[item.name] | None, parameter]
-            made.append((item.name, annotation, dataclasses.field(default=NOT_TYPED)))
-    return _made(f"{config.__name__}Options", made)
-
-
-def _made(name: str, fields: list[tuple[str, Any, Any]]) -> type[Any]:
-    made = dataclasses.make_dataclass(name, fields, frozen=True)
-    # Python 3.11 puts made classes into the module `types`, where the parser takes them for
-    # something built in.
+            fields.append((item.name, annotation, dataclasses.field(default=NOT_TYPED)))
+    made = dataclasses.make_dataclass(f"{config.__name__}Options", fields, frozen=True)
+    # Python 3.11 puts such classes into the module `types`, and the parser then takes them for
+    # builtins.
     made.__module__ = __name__
     return made
 
 
 def given(flags: Any) -> dict[str, Any]:
-    """The nested values that were typed."""
-    values: dict[str, Any] = {}
-    for item in dataclasses.fields(flags):
-        value = getattr(flags, item.name)
-        if dataclasses.is_dataclass(value):
-            value = given(value)
-        if value is not NOT_TYPED and value != {}:
-            values[item.name] = value
-    return values
+    """The values that were typed, by name."""
+    values = {item.name: getattr(flags, item.name) for item in dataclasses.fields(flags)}
+    return {name: value for name, value in values.items() if value is not NOT_TYPED}
 
 
 def field_docs(config: type[Config]) -> dict[str, str]:
@@ -97,3 +67,20 @@ def field_docs(config: type[Config]) -> dict[str, str]:
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
                 docs[ast.unparse(field.target)] = " ".join(ast.literal_eval(text.value).split())
     return docs
+
+
+def examples(*commands: str) -> str:
+    """The end of a help text: one example a line."""
+    return "\n".join(["Examples:", *(f"  {command}" for command in commands)])
+
+
+# The columns of a user's own file, the same for every command that reads one. The hash is computed.
+_DataFlags: Any = options_of(FileOptions, without=["sha256"])
+DataFlags = Annotated[_DataFlags, Parameter(name="*", group="Your own data")]
+NO_DATA = _DataFlags()
+# For `fairgear store`, which has other arguments for edges and features.
+_StoreFlags: Any = options_of(
+    FileOptions, without=["sha256", "edges", "similarity", "neighbors", "standardize"]
+)
+StoreFlags = Annotated[_StoreFlags, Parameter(name="*", group="The columns")]
+NO_COLUMNS = _StoreFlags()

@@ -8,6 +8,7 @@ from typing import Any
 
 from cyclopts import App
 
+from fairgear.cli.flags import examples
 from fairgear.cli.output import Json, print_json, print_table
 from fairgear.errors import FairgearError
 from fairgear.settings import Config, settings_of
@@ -15,7 +16,7 @@ from fairgear.settings import Config, settings_of
 methods_app = App(
     name="methods",
     help="What methods there are, and their settings.",
-    help_epilogue="Examples: fairgear methods list   ·   fairgear methods show gear",
+    help_epilogue=examples("fairgear methods list", "fairgear methods show gear"),
     help_format="plaintext",
 )
 

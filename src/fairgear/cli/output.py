@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # What is set right: a number with a unit, an interval, or nothing to show.
 _NUMBER = re.compile(r"([-−+]?\d\S*( to \S+| \S{1,3})?|undefined|none|)$")
-Json = Annotated[bool, Parameter(name="--json", negative=())]
+Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False)]
 
 
 def print_json(value: Any) -> None:

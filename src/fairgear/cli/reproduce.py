@@ -7,17 +7,18 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.flags import Names
+from fairgear.cli.flags import Names, examples
 from fairgear.cli.output import Json, print_json, print_table
 from fairgear.errors import ParameterError, UnfinishedError
 
 reproduce_app = App(
     name="reproduce",
     help="Make the paper's tables and figures again, and say which of its claims hold.",
-    help_epilogue=(
-        "Examples: fairgear reproduce all --quick   ·   fairgear reproduce table2 --datasets bail "
-        "--seeds 3   ·   fairgear reproduce all --seeds 10-19 --jobs 16 --out other-seeds   ·   "
-        "fairgear reproduce all --jobs 0 --rows docs/results/reproduction.csv"
+    help_epilogue=examples(
+        "fairgear reproduce all --quick",
+        "fairgear reproduce table2 --datasets bail --seeds 3",
+        "fairgear reproduce all --seeds 10-19 --jobs 16 --out other-seeds",
+        "fairgear reproduce all --jobs 0 --rows docs/results/reproduction.csv",
     ),
     help_format="plaintext",
 )

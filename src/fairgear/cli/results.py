@@ -7,20 +7,21 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.flags import given
+from fairgear.cli.flags import NO_DATA, DataFlags, examples, given
 from fairgear.cli.output import Json, print_json
-from fairgear.cli.own_data import NO_DATA, DataFlags
 
 report_app = App(
     name="report",
     help="Write the web page of a run or an audit again.",
-    help_epilogue="Example: fairgear report runs/synthetic --out page.html",
+    help_epilogue=examples("fairgear report runs/synthetic --out page.html"),
     help_format="plaintext",
 )
 embed_app = App(
     name="embed",
     help="Write the representations of a graph's people by a saved model.",
-    help_epilogue="Example: fairgear embed runs/synthetic/model synthetic --out people.parquet",
+    help_epilogue=examples(
+        "fairgear embed runs/synthetic/model synthetic --out people.parquet",
+    ),
     help_format="plaintext",
 )
 
@@ -62,9 +63,9 @@ def embed(
     json: Json = False,
     data: DataFlags = NO_DATA,
 ) -> None:
-    """Write one row a person: node_id, node_name where ids are text, and the representation.
+    """Write one row for each person: node_id, node_name where ids are text, the representation.
 
-    Rows are written as they are made: memory does not grow with the file.
+    Rows are written as they are computed, so that memory does not grow with the file.
 
     Parameters
     ----------
@@ -72,8 +73,7 @@ def embed(
         A saved model, such as RUN/model.
     dataset
         A name from `fairgear datasets list`, or a file of your own or a stored graph as for
-        `fairgear run`; it needs no --label. Its columns are read as those were that the model was
-        trained on.
+        `fairgear run`; it needs no --label. Columns are coded as the model's training data.
     out
         A file ending in .parquet (node_id, z0, z1, …) or .npy (the matrix alone).
     graph_seed
@@ -81,7 +81,7 @@ def embed(
     device
         auto, cpu or cuda.
     scores
-        With .parquet, put the probability of label 1 beside it, in a column called score.
+        With .parquet, add a column score, the probability of label 1.
     json
         Print one JSON object instead of a sentence.
     """

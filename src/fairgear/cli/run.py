@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.flags import flags_of, given
+from fairgear.cli.flags import NO_DATA, DataFlags, examples, given
 from fairgear.cli.output import Json, print_json, print_metrics
-from fairgear.cli.own_data import NO_DATA, DataFlags
-from fairgear.methods import GearConfig
+
+if TYPE_CHECKING:
+    from fairgear.runs import RunConfig
 
 run_app = App(
     name="run",
     help="Train a model, measure how alike it treats people, and write a report.",
-    help_epilogue=(
-        "Examples: fairgear run   ·   fairgear run synthetic --seed 3 --out runs/three   ·   "
-        "fairgear run --preset paper   ·   fairgear run --gear.fairness-weight 2 --json   ·   "
-        "fairgear run people.csv --label approved --sensitive sex --similarity 0.7"
+    help_epilogue=examples(
+        "fairgear run",
+        "fairgear run synthetic --seed 3 --out runs/three",
+        "fairgear run bail --preset paper --quick",
+        "fairgear run --set fairness-weight=2 --set generator.steps=500 --json",
+        "fairgear run --method mypackage.models:MyMethod",
+        "fairgear run people.csv --label approved --sensitive sex --similarity 0.7",
     ),
     help_format="plaintext",
 )
-
-GearFlags: Any = flags_of(GearConfig)
-_NO_FLAGS = GearFlags()
 
 
 @run_app.default
@@ -34,6 +36,8 @@ def run(
     *,
     method: str | None = None,
     preset: str | None = None,
+    overrides: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
+    quick: Annotated[bool | None, Parameter(negative=())] = None,
     split: str | None = None,
     seed: int | None = None,
     graph_seed: int | None = None,
@@ -42,10 +46,8 @@ def run(
     config: Path | None = None,
     json: Json = False,
     data: DataFlags = NO_DATA,
-    assignments: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
-    gear: GearFlags = _NO_FLAGS,
 ) -> None:
-    """Train, evaluate on the test people, and leave a folder with a report.
+    """Train a model, audit it on the test people, and write a folder with a report.
 
     Parameters
     ----------
@@ -54,12 +56,16 @@ def run(
         A table (.csv, .tsv, .parquet) needs --edges or --similarity; a graph is a .pt (PyG) or
         .graphml.
     method
-        The method to train, a name from `fairgear methods list`. [default: gear]
+        A name from `fairgear methods list`, or MODULE:CLASS of your own. [default: gear]
     preset
-        Settings to start from: default, or paper. [default: default]
+        Settings of gear to start from: default, or paper. [default: default]
+    overrides
+        NAME=VALUE, a setting of the method (see `fairgear methods show METHOD`). May be repeated.
+    quick
+        Few training steps and a smaller audit: shows in a minute that everything works.
     split
         sixty-twenty-twenty or released; or given, the masks of a .pt file.
-        [default: given where the file has all three masks, else sixty-twenty-twenty]
+        [default: given if the file has all three masks, else sixty-twenty-twenty]
     seed
         Split and initialisation. [default: 0]
     graph_seed
@@ -68,57 +74,60 @@ def run(
         auto, cpu or cuda. [default: auto]
     out
         The folder to write; a run with the same settings is resumed.
-        [default: runs/DATASET-METHOD-SEED, a file's name without its ending]
-    assignments
-        NAME=VALUE, a setting of a method other than gear; may be given several times.
+        [default: runs/DATASET-METHOD-SEED]
     config
-        A YAML file of settings, such as the config.yaml of a run; flags go before it.
+        A YAML file of settings, such as the config.yaml of a run; flags take precedence.
     json
         Print the results as one JSON object and nothing else on stdout.
     """
-    from fairgear.runs.config import (
-        RunConfig,
-        merged,
-        read_yaml,
-        with_micro_batches,
-    )
-    from fairgear.runs.overrides import assigned
+    from fairgear.runs.config import RunConfig, read_yaml
+    from fairgear.runs.overrides import parse_overrides
 
     typed = {
         "dataset": dataset,
         "method": method,
         "preset": preset,
+        "settings": parse_overrides(overrides or [], "--set") or None,
+        "quick": quick,
         "split": split,
         "seed": seed,
         "graph_seed": graph_seed,
         "device": device,
         "data": given(data) or None,
-        "gear": given(gear) or None,
-        "settings": assigned(assignments or [], "--set") or None,
     }
-    values = read_yaml(config) if config is not None else {}
-    if preset is not None and values.get("preset", preset) != preset:
-        # The file spells out the settings of its own preset; another would have nothing to say.
-        values.pop("gear", None)
-    if isinstance(values.get("data"), dict) and (dataset is not None or given(data)):
-        # The note is of the file's own data; whoever names data means these.
-        values["data"].pop("sha256", None)
-    values = merged(values, {key: value for key, value in typed.items() if value is not None})
+    values = _values(read_yaml(config) if config is not None else {}, typed)
+    chosen = "micro_batches" in (values.get("settings") or {})
     settings = RunConfig.from_dict(values).checked()
     if "split" not in values:
-        # It is noted in config.yaml, so that a resumed run has the same split.
+        # The split is written to config.yaml, so that a resumed run has the same.
         settings = settings.with_default_split()
-    chosen = "micro_batches" in (values.get("gear") or {})
-    name = f"{settings.short_name}-{settings.method}-{settings.seed}"
 
     from fairgear import distributed
 
     with distributed.process_group(settings.device):
-        settings = with_micro_batches(settings, distributed.size(), chosen=chosen)
-        _run(settings, out if out is not None else Path("runs") / name, json=json)
+        settings = settings.completed().for_processes(distributed.size(), chosen=chosen)
+        name = f"{settings.short_name}-{settings.method}-{settings.seed}"
+        default = Path("runs") / re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+        _run(settings, default if out is None else out, json=json)
 
 
-def _run(settings: Any, out: Path, *, json: bool) -> None:
+def _values(file: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a file with those that were typed on top."""
+    from fairgear.runs.config import merged
+
+    typed = {key: value for key, value in typed.items() if value is not None}
+    if any(
+        key in typed and file.get(key, typed[key]) != typed[key] for key in ("method", "preset")
+    ):
+        # The file lists all settings of its own method and preset, which do not apply to others.
+        file.pop("settings", None)
+    if isinstance(file.get("data"), dict) and ("dataset" in typed or "data" in typed):
+        # The hash is of the file's own data.
+        file["data"].pop("sha256", None)
+    return merged(file, typed)
+
+
+def _run(settings: RunConfig, out: Path, *, json: bool) -> None:
     """What every process does."""
     from fairgear.distributed import on_rank0
     from fairgear.progress import log

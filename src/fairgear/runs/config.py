@@ -11,113 +11,105 @@ import yaml
 
 from fairgear.datasets.source import GraphSource
 from fairgear.errors import FileError, ParameterError
-from fairgear.methods import GearConfig
 from fairgear.settings import OneOf, Range
 
-PRESETS = ("default", "paper")
-# The method whose settings have flags and presets of their own.
+# The method that has presets.
 GEAR = "gear"
+# What --quick limits in the settings of every method, by name.
+_QUICK = {"steps": 40, "estimator_steps": 40, "trees": 50}
+# How --quick shortens the audit.
+_QUICK_AUDIT: dict[str, Any] = {
+    "self_people": 50,
+    "affected_people": 3,
+    "other_causal_models": False,
+}
 
 
 @dataclass(frozen=True)
 class RunConfig(GraphSource):
     """Everything that decides the results of `fairgear run`: the graph, the method, the seed."""
 
-    method: str = "gear"
+    method: str = GEAR
     """The method to train."""
-    preset: Annotated[str, OneOf(*PRESETS)] = "default"
-    """The settings to start from: default, or paper (its text, see Gear.paper)."""
+    preset: Annotated[str, OneOf("default", "paper")] = "default"
+    """The settings of gear to start from: default, or paper (see Gear.paper)."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """The settings of the method; those that are missing have their defaults."""
+    quick: bool = False
+    """Whether a few steps and a smaller audit are enough."""
     self_people: Annotated[int, Range(0, 10**9)] = 500
-    """Most people whose own attribute alone is flipped, in one world each: a large part of the
-    time."""
+    """Most people whose own attribute alone is flipped, in one world each."""
     affected_people: Annotated[int, Range(0, 10**9)] = 10
     """Most affected people who are examined neighbour by neighbour."""
     other_causal_models: bool = True
-    """Measure δCF under other causal models too."""
+    """Whether to measure δCF under other causal models too."""
     device: Annotated[str, OneOf("auto", "cpu", "cuda")] = "auto"
     """auto, cpu or cuda."""
-    gear: GearConfig = field(default_factory=GearConfig)
-    """The settings of Gear."""
-    settings: dict[str, Any] = field(default_factory=dict)
-    """The settings of any other method, where they are not its defaults."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As nested plain values: what says nothing about this run is left out."""
+        """As nested plain values, without those that mean nothing for this method."""
         values = super().to_dict()
-        for key in ("settings",) if self.method == GEAR else ("gear", "preset"):
-            del values[key]
+        if self.method != GEAR:
+            del values["preset"]
         return values
 
-    def method_settings(self) -> dict[str, Any]:
-        """The arguments of the method's constructor, beside seed and device."""
-        if self.method != GEAR:
-            for name in ("seed", "device"):
-                if name in self.settings:
-                    raise ParameterError(
-                        f"settings of {self.method}",
-                        f"{name!r}",
-                        "its own, see fairgear methods show",
-                        f"use --{name} of fairgear run",
-                    )
-            return dict(self.settings)
-        self.gear.check_batches(100)
-        return {name: getattr(self.gear, name) for name in self.gear.to_dict()}
+    def completed(self) -> Self:
+        """The same run with all settings of its method: defaults, preset, then `settings`."""
+        from fairgear.methods import METHODS, GearConfig
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From nested plain values, the method's settings on top of the preset."""
-        given = dict(values)
-        changes = given.get("gear")
-        if isinstance(changes, Mapping):
-            start = GearConfig.paper() if given.get("preset") == "paper" else GearConfig()
-            given["gear"] = merged(start.to_dict(), changes)
-        elif changes is None:
-            given["gear"] = (
-                GearConfig.paper() if given.get("preset") == "paper" else GearConfig()
-            ).to_dict()
-        return super().from_dict(given)
+        kind = METHODS[self.method].config_type
+        for name in {"seed", "device"} & self.settings.keys():
+            allowed, step = "its own, see fairgear methods show", f"use --{name} of fairgear run"
+            raise ParameterError(f"settings of {self.method}", repr(name), allowed, step)
+        start = kind()
+        if self.preset == "paper":
+            if self.method != GEAR:
+                allowed = f"with the method {GEAR!r}"
+                raise ParameterError("preset paper", self.method, allowed, "leave --preset out")
+            start = GearConfig.paper()
+        values = start.to_dict()
+        config = kind.from_dict(merged(_quickened(values) if self.quick else values, self.settings))
+        if isinstance(config, GearConfig):
+            # The smallest batch of a released split.
+            config.check_batches(100)
+        shorter = _QUICK_AUDIT if self.quick else {}
+        return replace(self, settings=config.to_dict(), **shorter)
 
-    def checked(self, *, labelled: bool = True) -> Self:
-        """The same settings with the hash of the files; options that do not fit are refused."""
-        if self.method == GEAR and self.settings:
-            raise ParameterError(
-                "--set",
-                f"{next(iter(self.settings))!r} for the method {GEAR!r}",
-                "with any other method",
-                f"use --{GEAR}.NAME VALUE, see fairgear run --help",
-            )
-        if self.method != GEAR and self.gear != GearConfig():
-            raise ParameterError(
-                f"settings of {GEAR}",
-                f"the method {self.method!r}",
-                f"with the method {GEAR!r}",
-                f"use --set NAME=VALUE, see fairgear methods show {self.method}",
-            )
-        return super().checked(labelled=labelled)
+    def for_processes(self, processes: int, *, chosen: bool) -> Self:
+        """The same completed run with micro-batches that so many processes can share.
 
-
-def with_micro_batches(config: RunConfig, processes: int, *, chosen: bool) -> RunConfig:
-    """The same settings with micro-batches that so many processes can share.
-
-    What decides the results is their number, not that of the processes: it is noted in
-    `config.yaml` like any setting, and `chosen` says that somebody has set it.
-    """
-    if config.method != GEAR or processes == 1:
-        return config
-    if not chosen:
-        return replace(config, gear=replace(config.gear, micro_batches=processes))
-    if config.gear.micro_batches % processes:
+        Their number decides the results, not that of the processes: it is in `config.yaml` like
+        any setting. `chosen` says that the user set it.
+        """
+        batches = self.settings.get("micro_batches")
+        if processes == 1 or batches is None:
+            return self
+        if not chosen:
+            return replace(self, settings={**self.settings, "micro_batches": processes})
+        if batches % processes == 0:
+            return self
         raise ParameterError(
-            "setting gear.micro_batches",
-            f"{config.gear.micro_batches} for {processes} processes",
+            "setting micro_batches",
+            f"{batches} for {processes} processes",
             f"a multiple of {processes}",
             "change it, or the number of processes to one that divides it",
         )
-    return config
+
+
+def _quickened(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with at most as many steps or trees as `_QUICK` allows."""
+    found = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            value = _quickened(value)
+        elif name in _QUICK:
+            value = min(_QUICK[name] if value is None else value, _QUICK[name])
+        found[name] = value
+    return found
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with `changes` laid over it, level by level."""
+    """`base` with `changes` on top, level by level."""
     result = dict(base)
     for key, value in changes.items():
         inner = result.get(key)
@@ -133,12 +125,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = getattr(error, "strerror", None) or "no valid YAML"
-        raise FileError(
-            f"settings file {path}",
-            reason,
-            "a YAML file of settings",
-            "check the path and the file",
-        ) from error
+        allowed = "a YAML file of settings"
+        step = "check the path and the file"
+        raise FileError(f"settings file {path}", reason, allowed, step) from error
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise ParameterError(
             f"settings file {path}",

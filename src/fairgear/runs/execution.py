@@ -20,6 +20,11 @@ from fairgear.runs.folder import RunFolder
 from fairgear.runs.predictions import write_predictions
 from fairgear.training import History
 
+QUICK = (
+    "This was a quick run: a few training steps and a smaller audit. It shows that everything "
+    "works, not how good the method is."
+)
+
 
 class WorldsCache:
     """Lets successive runs on the same graph share its counterfactual worlds.
@@ -53,11 +58,12 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
         folder: where the results go.
         worlds_cache: shared with other runs; the results are the same without.
     """
+    config = config.completed()
     finished = _finished(config, folder)
     if finished is not None:
         return finished
     method = METHODS[config.method]
-    model: Method = method(seed=config.seed, device=config.device, **config.method_settings())
+    model: Method = method(seed=config.seed, device=config.device, **config.settings)
     device = model.torch_device().type
     stages = Stages()
     with stages.stage("loading the graph"):
@@ -79,7 +85,13 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
         )
         training = _training(model, graph)
     provenance = stages.provenance(graph, config.seed, device)
-    found = replace(found, training=training, config=config.to_dict(), provenance=provenance)
+    found = replace(
+        found,
+        training=training,
+        config=config.to_dict(),
+        provenance=provenance,
+        notes=(*((QUICK,) if config.quick else ()), *found.notes),
+    )
     write_predictions(folder.predictions, model, graph, found)
     folder.write(found)
     folder.clear_checkpoint()

@@ -1,8 +1,8 @@
-"""Settings that are typed as NAME=VALUE. Imports no torch."""
+"""Overrides: settings that are typed as NAME=VALUE. Imports no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -11,33 +11,28 @@ import yaml
 from fairgear.errors import ParameterError
 
 
-def assigned(texts: Iterable[str], where: str) -> dict[str, Any]:
-    """Settings from NAME=VALUE, each value as YAML reads it; also `none` and 1e-5.
+def parse_overrides(texts: Iterable[str], where: str) -> dict[str, Any]:
+    """Nested settings from NAME=VALUE: `generator.steps=5` is `{"generator": {"steps": 5}}`.
+
+    A value is read as YAML; `none` and 1e-5 are understood too.
 
     Args:
         texts: one for each setting.
-        where: what the user typed them for, for the error.
+        where: where they were typed, for the error.
     """
     values: dict[str, Any] = {}
     for text in texts:
         typed, _, value = text.partition("=")
-        name = typed.strip().replace("-", "_")
-        if not name or not value.strip() or name in values:
-            raise _refusal(where, text)
-        values[name] = _value(value, where, text)
-    return values
-
-
-def nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"generator.steps": 5}` as `{"generator": {"steps": 5}}`."""
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        *outer, last = name.split(".")
-        inner = found
+        *outer, name = typed.strip().replace("-", "_").split(".")
+        inner = values
         for part in outer:
             inner = inner.setdefault(part, {})
-        inner[last] = value
-    return found
+            if not isinstance(inner, dict):
+                raise _refusal(where, text)
+        if not name or not value.strip() or name in inner:
+            raise _refusal(where, text)
+        inner[name] = _value(value, where, text)
+    return values
 
 
 def _value(value: str, where: str, text: str) -> Any:
@@ -48,16 +43,13 @@ def _value(value: str, where: str, text: str) -> Any:
     except yaml.YAMLError as error:
         raise _refusal(where, text) from error
     if isinstance(read, str):
-        # To YAML 1e-5 is a word.
+        # YAML reads 1e-5 as text.
         with suppress(ValueError):
             return float(read)
     return read
 
 
 def _refusal(where: str, text: str) -> ParameterError:
-    return ParameterError(
-        where,
-        repr(text),
-        "NAME=VALUE, such as layers=2, each name once",
-        "see fairgear methods show METHOD for the names",
-    )
+    allowed = "NAME=VALUE, such as layers=2, each name once"
+    step = "see fairgear methods show METHOD for the names"
+    return ParameterError(where, repr(text), allowed, step)

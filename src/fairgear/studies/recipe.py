@@ -110,7 +110,7 @@ def varied(text: str, changes: Mapping[str, Any], *, quick: bool = False) -> Ent
     The label leaves out what is the default anyway, so that the same run in two figures is one.
     """
     start = Entry.parse(text)
-    method = METHODS[start.method](**start.config(GraphSource(), 0).method_settings())
+    method = METHODS[start.method](**start.config(GraphSource(), 0).settings)
     kept = dict(_flat(start.settings))
     kept |= {name: value for name, value in changes.items() if _value(method, name) != value}
     if quick:

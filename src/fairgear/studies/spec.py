@@ -14,7 +14,7 @@ from fairgear.errors import ParameterError
 from fairgear.methods import METHODS
 from fairgear.runs.config import GEAR, RunConfig
 from fairgear.runs.folder import RunFolder
-from fairgear.runs.overrides import assigned, nested
+from fairgear.runs.overrides import parse_overrides
 
 if TYPE_CHECKING:
     from fairgear.auditing import Audit
@@ -44,21 +44,20 @@ class Entry:
     def parse(cls, text: str) -> Entry:
         """Read and check an entry: a wrong name or value fails before any work is done."""
         method, colon, rest = text.partition(":")
-        settings = nested(assigned(rest.split(","), f"method {text!r}")) if colon else {}
+        settings = parse_overrides(rest.split(","), f"method {text!r}") if colon else {}
         build = METHODS[method]
         entry = cls(text, method, settings)
-        build(**entry.config(GraphSource(), 0).method_settings())
+        build(**entry.config(GraphSource(), 0).settings)
         return entry
 
     def config(self, source: GraphSource, seed: int, **more: Any) -> RunConfig:
         """The settings of one run; `more` are other fields of a `RunConfig`."""
         common = {**source.to_dict(), "method": self.method, "seed": seed}
         common |= _UNUSED | more
-        if self.method != GEAR:
-            return RunConfig.from_dict({**common, "settings": self.settings})
-        gear = dict(self.settings)
-        preset = gear.pop("preset", "default")
-        return RunConfig.from_dict({**common, "preset": preset, "gear": gear})
+        settings = dict(self.settings)
+        preset = settings.pop("preset", "default")
+        values = {**common, "preset": preset, "settings": settings}
+        return RunConfig.from_dict(values).completed()
 
     @property
     def preset(self) -> str:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from fairgear.auditing import Audit
+from fairgear.auditing.probes import UNSTABLE
 from fairgear.metrics import METRICS, Interval, Metric
 from fairgear.report.charts import Range, Scale, ranged
 from fairgear.report.numbers import count, measure, percent, percents_between, plain
@@ -121,7 +122,9 @@ def _ends(audit: Audit, name: str) -> str:
 
 
 def _cautions(audit: Audit) -> tuple[str, ...]:
-    found = [] if audit.probes is None else audit.probes.cautions()[-1:] * audit.probes.unstable
+    found = [note for note in audit.notes if note.startswith("This was a quick run")]
+    if audit.probes is not None and audit.probes.unstable:
+        found.append(UNSTABLE)
     if audit.causal_models is not None and audit.causal_models.depends:
         found.append(audit.causal_models.verdict)
     auroc, ends = audit.metrics["auroc"], audit.intervals["auroc"]

@@ -1,0 +1,85 @@
+"""What all commands have in common: help, and what an interrupted one says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fairgear.cli import main
+from fairgear.cli.app import app
+
+COMMANDS = [
+    "run",
+    "audit",
+    "compare",
+    "reproduce",
+    "report",
+    "embed",
+    "store",
+    "methods",
+    "datasets",
+]
+
+
+def helped(capsys: pytest.CaptureFixture[str], *command: str) -> list[str]:
+    assert main([*command, "--help"]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def test_the_help_of_run_fits_two_screens(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = helped(capsys, "run")
+    assert len(lines) <= 100
+    flags = [word for line in lines for word in line.split() if word.startswith("--")]
+    first = [line.split()[1] for line in lines if line.startswith("│ --")]
+    assert len(first) == len(set(first)) > 20
+    assert not [flag for flag in flags if flag.startswith("--gear")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_stand_one_a_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = helped(capsys, command)
+    shown = [line.strip() for line in lines[lines.index("Examples:") + 1 :] if line.strip()]
+    assert shown
+    joined = "\n".join(shown).replace("\\\n", "").splitlines()
+    for line in joined:
+        assert line.count("fairgear ") == 1
+        assert len(line) <= 120
+    assert {name for name in app if not name.startswith("-")} == set(COMMANDS)
+
+
+def test_an_interrupted_audit_says_that_it_starts_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stops.py").write_text("def model(graph):\n    raise KeyboardInterrupt\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["audit", "stops:model", "--out", "out"]) == 130
+    (line,) = capsys.readouterr().err.splitlines()[-1:]
+    assert line == (
+        "fairgear: interrupted; an audit does not resume: no results were written, start it again"
+    )
+    assert not Path("out").exists()
+
+
+def test_ctrl_c_is_status_130(tmp_path: Path) -> None:
+    typed = ["run", "--out", str(tmp_path / "out"), "--set", "dim=8", "--device", "cpu"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairgear", *typed], stderr=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / "out" / "config.yaml").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "fairgear: interrupted; the same command resumes"
