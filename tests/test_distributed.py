@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from fairgear.distributed import (
     share,
     size,
 )
-from fairgear.egos import EgoIndex
+from fairgear.egos import EgoIndex, sharded
 from fairgear.errors import FairgearError, FileError, LostRankError
 from fairgear.training import Checkpoint
 from tests.graphs import random_graph
@@ -107,10 +108,11 @@ def _egos(folder: Path) -> list[Any]:
         EgoIndex.build(graph, k=5, steps=10, nodes=few),
     ]
     # Built by all, and then read by all, though one of them had it from the start.
-    own = folder / f"cache{rank()}"
+    first, own = folder / f"first{rank()}", folder / f"cache{rank()}"
+    found.append(sharded(graph, first, k=5))
     if rank() == 1:
-        found[0].save(own / f"{found[0].key}.safetensors")
-    found += [EgoIndex.cached(graph, own, k=5), EgoIndex.cached(graph, own, k=5)]
+        shutil.copytree(first, own)
+    found += [sharded(graph, own, k=5), sharded(graph, own, k=5)]
     try:
         EgoIndex.build(graph, nodes=torch.tensor([0, 1, 99]))
     except FairgearError as error:
@@ -176,7 +178,7 @@ def test_an_error_of_the_first_is_one_of_all(answers: list[dict[str, Any]]) -> N
 
 def test_egos_are_those_of_one_process(answers: list[dict[str, Any]], tmp_path: Path) -> None:
     expected = _egos(tmp_path)
-    assert expected[4] == expected[5] == expected[0]
+    assert expected[4] == expected[5] == expected[6] == expected[0]
     assert "99" in expected[-1]
     for answer in answers:
         assert answer["egos"] == expected

@@ -21,7 +21,8 @@ from benchmarks.bench.push import (
     top_members,
     walk_matrix,
 )
-from fairgear.egos import PageRank, Structure, bits, find_egos
+from fairgear.egos import PageRank, Structure, find_egos
+from fairgear.egos.batches import pack
 from fairgear.methods.gear.config import GearConfig
 
 K, ALPHA, TOLERANCE, LOOSE = 20, 0.15, 1e-5, 1e-4
@@ -210,7 +211,7 @@ def ego_case(scene: Scene) -> Case:
 
         def run() -> None:
             egos = find_egos(structure, PageRank(K, precision=precision), nodes=people)
-            bits.pack(structure.canonical, egos.ids, egos.mask)
+            pack(structure.canonical, egos.ids, egos.mask)
 
         return Work(run, len(people), f"PageRank ({precision}, as Gear at this size) and links")
 

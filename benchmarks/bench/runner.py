@@ -30,7 +30,7 @@ from benchmarks.bench.plan import ON_DEVICE, Plan
 from benchmarks.bench.steps import embedding_case, gear_case, vae_case
 from benchmarks.bench.tables import MACHINE
 from fairgear.auditing.provenance import source_commit
-from fairgear.egos.memory import forget
+from fairgear.egos import clear_cache
 from fairgear.methods.gear.config import GearConfig
 from fairgear.progress import log, quiet
 
@@ -164,7 +164,7 @@ def _measure_graph(plan: Plan, store: Store, kind: str, n: int, cases: list[str]
     log(f"{kind}, {n:,} people: the graph")
     graph = make_graph(kind, n, degree=plan.degree, features=plan.features, seed=plan.seed)
     scene = Scene(graph, plan)
-    forget()
+    clear_cache()
     for case in cases:
         log(f"{kind}, {n:,} people: {case}")
         device = plan.device if case in ON_DEVICE else "cpu"

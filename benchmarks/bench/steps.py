@@ -13,7 +13,7 @@ from benchmarks.bench.graphs import Scene
 from benchmarks.bench.measure import NOTHING, Case, Side, Unsuitable, Work
 from benchmarks.bench.sparse import BATCHINGS, DATA_LIST, SparseEncoder, SparseLayer
 from fairgear.egos import EgoIndex
-from fairgear.egos.bits import unpack
+from fairgear.egos.batches import unpack
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import GearConfig, GeneratorConfig, Recipe

@@ -18,11 +18,10 @@ from fairgear.egos import (
     find_egos,
     pagerank,
     search,
-    table,
     top_k_pagerank,
 )
 from fairgear.egos.flood import spill
-from fairgear.egos.kernel import push
+from fairgear.egos.push import begin, make, push
 from fairgear.errors import ParameterError
 from fairgear.graph import undirected_edges
 from tests.egos.plain import (
@@ -144,8 +143,8 @@ def test_hub_neither_fills_the_table_nor_slows_a_pull() -> None:
     ring = torch.stack([around + 1, (around + 1) % n + 1])
     spokes = torch.stack([torch.zeros_like(around), around + 1])
     structure = Structure.of(undirected_edges(torch.cat([ring, spokes], dim=1), n + 1), n + 1)
-    state = table.make(16)
-    table.begin(state, 7, 3)
+    state = make(16)
+    begin(state, 7, 3)
     arrays = structure.indptr, structure.indices, structure.degrees
     state, count, _ = push(*arrays, 0.15, 1.0, search.ROUGH, 10**6, True, state, 1)
     assert count < 100, "the hub is touched, but not pushed"
@@ -159,8 +158,8 @@ def test_hub_neither_fills_the_table_nor_slows_a_pull() -> None:
 def test_pull_is_the_mean_over_neighbours() -> None:
     edges, n = GRAPHS["scale-free"]
     structure = Structure.of(edges, n)
-    state = table.make(16)
-    table.begin(state, 7, int(structure.degrees[7]))
+    state = make(16)
+    begin(state, 7, int(structure.degrees[7]))
     arrays = structure.indptr, structure.indices, structure.degrees
     state, count, _ = push(*arrays, 0.15, 1.0, 1e-4, 10**6, True, state, 1)
     residual, _ = spill(state[0], state[1], state[2][:count], n)
@@ -176,8 +175,8 @@ def test_pull_is_the_mean_over_neighbours() -> None:
 def test_dropping_what_comes_back_scales_all_other_scores_alike() -> None:
     edges, n = GRAPHS["scale-free"]
     structure = Structure.of(edges, n)
-    state = table.make(16)
-    table.begin(state, 7, int(structure.degrees[7]))
+    state = make(16)
+    begin(state, 7, int(structure.degrees[7]))
     arrays = structure.indptr, structure.indices, structure.degrees
     state, count, _ = push(*arrays, 0.15, 1.0, 1e-12, 10**9, True, state, 1)
     _, settled = spill(state[0], state[1], state[2][:count], n)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fairgear import SensitiveGraph
 from fairgear.egos import EgoIndex, sharded
-from fairgear.egos.index import found_egos
+from fairgear.egos.index import shared_egos
 from fairgear.errors import FileError, ParameterError
 from fairgear.graph import open_stored, write_stored
 from tests.egos.plain import disconnected_edges, people
@@ -33,9 +33,9 @@ class Counted:
             if len(self.nodes) == most:
                 raise KeyboardInterrupt
             self.nodes.append(len(rows))
-            return found_egos(structure, how, rows)
+            return shared_egos(structure, how, rows)
 
-        patch.setattr("fairgear.egos.shards.found_egos", counted)
+        patch.setattr("fairgear.egos.index.shared_egos", counted)
 
 
 @settings(max_examples=25)

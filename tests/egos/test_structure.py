@@ -15,7 +15,6 @@ from scipy.sparse import csgraph
 from torch import Tensor
 
 from fairgear.egos import PageRank, Structure, find_egos
-from fairgear.egos.structure import adjacency_matrix
 from fairgear.errors import GraphError
 from fairgear.graph.canonical import Canonical
 from tests.egos.plain import disconnected_edges, path, random_edges
@@ -58,7 +57,7 @@ def test_rows_give_what_edges_give(seed: int, n: int, density: float) -> None:
 def test_components_are_those_of_scipy() -> None:
     n = 400
     structure = Structure.of(disconnected_edges(n, 1), n)
-    matrix = adjacency_matrix(structure.indptr, structure.indices)
+    matrix = structure.adjacency_matrix()
     count, label = csgraph.connected_components(matrix, directed=False)
     assert count > 10
     assert np.array_equal(structure.component, label)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fairgear.datasets.base import Dataset
-from fairgear.datasets.download import RemoteFile, fetch
-from fairgear.datasets.sources import NIFTY
+from fairgear.datasets.download import NIFTY, RemoteFile, fetch
 from fairgear.datasets.tables import Table
 from fairgear.graph import SensitiveGraph, SimilarityRule
 

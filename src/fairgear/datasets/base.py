@@ -21,19 +21,19 @@ class Dataset:
     sensitive: str
     label: str
     released_labels: int
-    """How many training labels the authors' split takes."""
+    """Training labels of the authors' split."""
     released_share: float
-    """How much of a counterfactual's feature change the authors' evaluation files keep."""
+    """The share of a feature's change that the authors' evaluation files keep."""
     source: str
     licence: str
-    """Or the terms, as far as they are known."""
+    """Or the terms of use, as far as they are known."""
     problems: tuple[str, ...]
-    """What anyone who reads results on it must know; its page says more."""
+    """What readers of results on it must know; its page says more."""
     load: Callable[..., SensitiveGraph]
     """Takes the dataset's own options and returns the graph without masks."""
     files: tuple[RemoteFile, ...] = ()
     sampled: bool = False
-    """Whether it is drawn anew for each seed of its own."""
+    """Whether `load` takes a seed and samples the graph."""
 
 
 DATASETS: Registry[Dataset] = Registry("dataset")

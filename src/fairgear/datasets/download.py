@@ -1,6 +1,6 @@
 """Files of the datasets: from the user's own folder, from the cache, or from their source.
 
-Whatever the place, a file counts only if its SHA-256 is the one that is written in the code.
+A file is accepted only if it has the SHA-256 written in the code.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ from fairgear.errors import FileError
 from fairgear.files import replacing
 from fairgear.progress import bar, log
 
-# Seconds that the server may be silent, and that one file may take in all.
+# Agarwal, Lakkaraju and Zitnik, UAI 2021: Bail, Credit and German.
+NIFTY = "https://raw.githubusercontent.com/chirag126/nifty/main/dataset"
+# Dai and Wang, WSDM 2021: NBA.
+FAIRGNN = "https://raw.githubusercontent.com/EnyanDai/FairGNN/main/dataset"
+# Seconds that the server may be silent, and that one file may take.
 SILENCE = 30.0
 PATIENCE = 600.0
 _CHUNK = 1 << 16
@@ -44,11 +48,11 @@ class RemoteFile:
 
 
 class _DownloadFailed(Exception):
-    """Why the content could not be had; no OSError, which would read as an unwritable file."""
+    """Why a download failed; not an OSError, which would look like an unwritable file."""
 
 
 def fetch(file: RemoteFile) -> Path:
-    """Where the verified file lies, after looking in $FAIRGEAR_DATA, the cache and its source."""
+    """The verified file: from $FAIRGEAR_DATA, from the cache, or downloaded."""
     own = _own_folder()
     if own is not None and (found := _in_own_folder(own, file)) is not None:
         return found
@@ -92,7 +96,7 @@ def _in_own_folder(folder: Path, file: RemoteFile) -> Path | None:
         return None
     found = _sha256(path)
     if found != file.sha256:
-        # The user named this folder: another file is not silently taken in its place.
+        # The user named this folder, so do not silently use another one.
         raise FileError(
             f"{path}, in the folder that FAIRGEAR_DATA names",
             "a file that cannot be read" if found is None else f"SHA-256 {found}",
@@ -125,21 +129,21 @@ def _download(file: RemoteFile, cached: Path) -> Path:
 
     if keep(cached, write):
         return cached
-    passing = _passing_folder() / file.path
-    write(passing)
-    return passing
+    temporary = _temporary_folder() / file.path
+    write(temporary)
+    return temporary
 
 
 @cache
-def _passing_folder() -> Path:
-    """For this process alone, where nothing can be kept; gone at its end."""
+def _temporary_folder() -> Path:
+    """A temporary folder of this process, if the cache cannot be written."""
     folder = tempfile.mkdtemp(prefix="fairgear-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 def _transfer(file: RemoteFile, path: Path) -> None:
-    """Download to `path`; anything but the right content raises `_DownloadFailed`."""
+    """Download to `path`; any other content raises `_DownloadFailed`."""
     digest, received = hashlib.sha256(), 0
     deadline = time.monotonic() + PATIENCE
     with (
@@ -163,11 +167,11 @@ def _transfer(file: RemoteFile, path: Path) -> None:
 
 
 def _blocks(url: str) -> Generator[bytes, None, None]:
-    """The body of the answer, as it comes; every fault of the network is a `_DownloadFailed`."""
+    """The body of the answer in blocks; every network error is a `_DownloadFailed`."""
     request = Request(url, headers={"User-Agent": "fairgear"})
     try:
         with urlopen(request, timeout=SILENCE) as answer:
-            # Unlike read, read1 returns what there is: a trickle does not outlast the deadline.
+            # Unlike read, read1 returns what there is, so that the deadline is checked.
             while block := answer.read1(_CHUNK):
                 yield block
     except HTTPError as error:

@@ -7,8 +7,7 @@ import pandas as pd
 import torch
 
 from fairgear.datasets.base import Dataset
-from fairgear.datasets.download import RemoteFile, fetch
-from fairgear.datasets.sources import NIFTY
+from fairgear.datasets.download import NIFTY, RemoteFile, fetch
 from fairgear.datasets.tables import Table
 from fairgear.graph import SensitiveGraph, undirected_edges
 

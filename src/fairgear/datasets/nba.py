@@ -6,8 +6,7 @@ import pandas as pd
 import torch
 
 from fairgear.datasets.base import Dataset
-from fairgear.datasets.download import RemoteFile, fetch
-from fairgear.datasets.sources import FAIRGNN
+from fairgear.datasets.download import FAIRGNN, RemoteFile, fetch
 from fairgear.datasets.tables import Table
 from fairgear.graph import SensitiveGraph, undirected_edges
 

@@ -1,4 +1,4 @@
-"""A published table as a graph: which column is what, and the two ways its edges come about."""
+"""A published table as a graph, joined by similarity or by published edges."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from fairgear.graph.similarity_mechanism import cached_edges
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns of a table, unscaled, with its label and its sensitive column told apart."""
+    """The columns of a table, unscaled, its label and its sensitive column."""
 
     raw: Tensor
-    """Every column but the label's and the dropped ones, float64, the sensitive one among them."""
+    """Every column but the label and the dropped ones, float64."""
     y: Tensor
     sens: Tensor
     sens_column: int
@@ -29,7 +29,7 @@ class Table:
     def of(
         cls, frame: pd.DataFrame, *, label: str, sensitive: str, dropped: Sequence[str] = ()
     ) -> Self:
-        """Take a frame of numbers apart; the order of the columns is kept."""
+        """From a frame of numbers; the order of the columns is kept."""
         features = frame.drop(columns=[label, *dropped])
         names = [str(name) for name in features.columns]
         return cls(
@@ -41,7 +41,7 @@ class Table:
         )
 
     def by_similarity(self, rule: SimilarityRule, **fields: Any) -> SensitiveGraph:
-        """The graph whose edges `rule` makes of the unscaled columns."""
+        """The graph with the edges that `rule` gives the unscaled columns."""
         return similarity_graph(
             self.raw,
             self.y,
@@ -54,7 +54,7 @@ class Table:
         )
 
     def with_edges(self, edge_index: Tensor, **fields: Any) -> SensitiveGraph:
-        """The graph whose edges were published with the table."""
+        """The graph with edges that were published with the table."""
         return SensitiveGraph(
             ColumnScale.of(self.raw, self.sens_column)(self.raw),
             edge_index,

@@ -1,10 +1,8 @@
 """Ego subgraphs: the nodes that matter most to each node, as indices and as dense batches."""
 
 from fairgear.egos.batches import EgoBatch
-from fairgear.egos.index import EgoIndex
-from fairgear.egos.memory import remembered
+from fairgear.egos.index import EgoIndex, cached, clear_cache, sharded
 from fairgear.egos.pagerank import Egos, PageRank, find_egos, top_k_pagerank
-from fairgear.egos.shards import sharded
 from fairgear.egos.structure import Structure
 
 __all__ = [
@@ -13,8 +11,9 @@ __all__ = [
     "Egos",
     "PageRank",
     "Structure",
+    "cached",
+    "clear_cache",
     "find_egos",
-    "remembered",
     "sharded",
     "top_k_pagerank",
 ]

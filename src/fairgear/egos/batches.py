@@ -1,23 +1,30 @@
-"""Dense batches of egos: what a network sees."""
+"""Dense batches of egos, and the adjacency among their members, packed in one word a member."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.egos.bits import unpack
+from fairgear.compiled import compiled, in_chunks
+from fairgear.egos.push import Flags, Ints, Keys
+from fairgear.graph.canonical import Canonical
+
+# Bits of a word: the most members that an ego can have.
+WIDTH = 64
+CHUNK = 1024
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EgoBatch:
     """Egos side by side, each padded to k members.
 
     Attributes:
         x: features (B, k, d), zero for padding.
-        adjacency: (B, k, k) zeros and ones of the type of `x`; none at padding.
+        adjacency: (B, k, k) zeros and ones of the type of `x`; zero for padding.
         mask: (B, k), true for members.
         n_id: (B, k) rows of the graph; for padding, the centre's.
         root_n_id: (B,) rows of the centres, which are member 0 of each ego.
@@ -32,13 +39,16 @@ class EgoBatch:
     def __len__(self) -> int:
         return len(self.root_n_id)
 
+    def __repr__(self) -> str:
+        return f"EgoBatch(x={list(self.x.shape)}, {self.x.device})"
+
     def gather(self, values: Tensor) -> Tensor:
         """Per-node `values` (n, ...), such as `sens`, by member (B, k, ...); zero for padding."""
         return _gather(values, self.n_id, self.mask)
 
 
 class Rows(Protocol):
-    """The features of all nodes, as a tensor or as something that looks rows up."""
+    """The features of all nodes: a tensor, or something that looks rows up."""
 
     @property
     def dtype(self) -> torch.dtype:
@@ -64,3 +74,41 @@ def _gather(values: Tensor | Rows, n_id: Tensor, mask: Tensor) -> Tensor:
     taken = values[n_id]
     padding = ~mask.view(*mask.shape, *[1] * (taken.dim() - mask.dim()))
     return torch.where(padding, torch.zeros((), dtype=taken.dtype, device=taken.device), taken)
+
+
+def pack(canonical: Canonical, ids: Tensor, mask_of: Tensor) -> Tensor:
+    """Words (m, k): bit j of entry [i, a] is set iff members a and j of ego i are linked."""
+    indptr, indices = canonical.csr
+    members = canonical.numbers[ids].numpy()
+    mask = mask_of.numpy()
+    words = np.zeros(members.shape, np.int64)
+
+    def work(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        _pack(indptr, indices, members[part], mask[part], words[part])
+
+    in_chunks(work, len(words), CHUNK, "ego adjacency")
+    return torch.from_numpy(words)
+
+
+def unpack(words: Tensor) -> Tensor:
+    """Booleans (..., k, k) from words (..., k), on their device."""
+    places = torch.arange(words.shape[-1], device=words.device)
+    return ((words.unsqueeze(-1) >> places) & 1).bool()
+
+
+@compiled
+def _pack(indptr: Ints, indices: Keys, members: Ints, mask: Flags, words: Ints) -> None:
+    for row in range(len(members)):
+        for a in range(members.shape[1]):
+            if not mask[row, a]:
+                continue
+            first, last = indptr[members[row, a]], indptr[members[row, a] + 1]
+            neighbours = indices[first:last]
+            for b in range(a):
+                if not mask[row, b]:
+                    continue
+                at = np.searchsorted(neighbours, members[row, b])
+                if at < len(neighbours) and neighbours[at] == members[row, b]:
+                    words[row, a] |= np.int64(1) << b
+                    words[row, b] |= np.int64(1) << a

@@ -1,12 +1,11 @@
 """The members of an ego by estimate: a coarse push, and finer ones only where they could matter.
 
-What a push leaves unsettled gives node v the score d_v · E ρ(u), where ρ = r/d and u is where a
-walk from v ends. The first two terms of that mean, α ρ(v) + α(1−α) mean_{u~v} ρ(u), are *pulled*:
-that takes one look at each neighbour of the few nodes near the last place, where a push would
-spread over all neighbours of all nodes. The rest is nearly the same for all of them, so that it
-changes few places: in random, scale-free and similarity graphs its standard deviation is 0.5 to 4 %
-of the mean ρ around them. Leads well above that are taken as settled; where there is none, a finer
-push follows.
+What a push leaves unsettled adds d_v · E ρ(u) to the score of node v, where ρ = r/d and u is where
+a walk from v ends. The first two terms of that mean, α ρ(v) + α(1−α) mean_{u~v} ρ(u), are
+*pulled*: this reads each neighbour of the few nodes near the last place once, where a push would
+spread over all neighbours of all nodes. The rest is nearly the same for all of them: in random,
+scale-free and similarity graphs its standard deviation is 0.5 to 4 % of the mean ρ around them.
+Leads well above that are accepted; if there is none, a finer push follows.
 """
 
 from __future__ import annotations
@@ -14,24 +13,23 @@ from __future__ import annotations
 import numpy as np
 
 from fairgear.compiled import compiled
-from fairgear.egos.kernel import push
+from fairgear.egos.push import Floats, Ints, Keys, State, Table, find, push
 from fairgear.egos.ranking import TIE, first_places, first_twin, margin, scores
-from fairgear.egos.table import Floats, Ints, Keys, State, Table, find
 
-# Leads above this share of the mean ρ around the best, over the root of how many neighbours they
-# have (the fewer, the more means differ), and this of the greatest ρ, are taken as settled.
+# A lead is accepted above LEVEL times the mean ρ around the best, divided by the root of the number
+# of their neighbours (with fewer, means differ more), plus PEAK times the greatest ρ.
 LEVEL, PEAK = 0.5, 0.0005
-# Where the doubt is below this share of the last place's score, the estimate decides.
+# If the uncertainty is below this share of the last place's score, the estimate decides.
 NEAR = 1e-2
-# But not where more than this share of it still lies on the best themselves: around a hub nobody
-# but the centre may have been pushed, and neighbours would be told apart by their degrees alone.
+# But not if more than this share of it is still on the best themselves: around a hub only the
+# centre may have been pushed, and neighbours would differ by their degrees alone.
 UNPUSHED = 0.5
-# The next push goes to this share of the greatest ρ.
+# The next threshold is this share of the greatest ρ.
 FINER = 0.5
-# Edges that one node may follow before the estimate decides: so many, and so many more for each
-# neighbour that it has, since a hub's own walks spread thinly; but never more than the last.
+# Edges that one node may follow before the estimate decides: BUDGET, and PER_NEIGHBOUR more for
+# each of its neighbours, since a hub's walks spread thinly; at most MOST.
 BUDGET, PER_NEIGHBOUR, MOST = 60_000, 500, 3_000_000
-# Neighbours that a pull looks at; of a hub it takes so many in equal steps.
+# Neighbours that a pull reads, at most; those of a hub are sampled at equal steps.
 LOOKS = 256
 
 
@@ -71,16 +69,7 @@ def estimate(
         )
         best = first_places(centre, k - 1, estimates, nodes, 0.0, -1.0)
         near, slack, unpushed, looks = _near(
-            indptr,
-            indices,
-            twins,
-            centre,
-            alpha,
-            greatest,
-            state[0],
-            nodes,
-            estimates,
-            best,
+            indptr, indices, twins, centre, alpha, greatest, state[0], nodes, estimates, best
         )
         followed += looks
         nodes, estimates, weights = nodes[near], estimates[near], weights[near]
@@ -101,7 +90,7 @@ def estimate(
             -1.0,
         )
         last = estimates[best[-1]]
-        # Who has not been touched yet may still pull so much.
+        # Nodes that are not touched yet may still pull this much.
         lead = min(lead, last - slack - alpha * (1.0 - alpha) * greatest)
         near_enough = slack <= NEAR * last and unpushed <= UNPUSHED * last
         if lead > 0.0 or near_enough or followed >= budget:
@@ -148,7 +137,7 @@ def _near(
         entry = table[find(table, nodes[place])]
         own += max(entry["residual"], 0.0) / entry["degree"]
     slack = LEVEL * level / np.sqrt(len(best) * looked) + PEAK * greatest
-    # No neighbourhood of a node that is not among the best is likely to hold much more than theirs.
+    # Neighbourhoods of other nodes are unlikely to hold much more than those of the best.
     reach = factor * min(greatest, 2.0 * top + 0.2 * greatest) + slack
     near = np.empty(len(nodes), np.int64)
     held = 0

@@ -1,9 +1,9 @@
 """The push on a whole component, once it has spread over a good part of it.
 
-Hash tables cost several times what plain arrays do, so a push that holds more than a small part
-of a component goes on in arrays over all of it. There the constant part of r/d can be settled at
-once: by the symmetry that `kernel` states, the residual c·d gives every node v of the component
-exactly the score c·d_v, which leaves only differences to push.
+Plain arrays are several times faster than a hash table, so a push that holds more than a small
+part of a component continues in arrays over all of it. There the constant part of r/d can be
+settled at once: by the symmetry in `push`, the residual c·d gives every node v of the component
+exactly the score c·d_v. Only differences remain to be pushed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairgear.compiled import compiled
-from fairgear.egos.table import Floats, Ints, Keys, Table
+from fairgear.egos.push import Floats, Ints, Keys, Table
 
 
 @compiled
@@ -68,7 +68,7 @@ def sweep(
             first, last = indptr[node], indptr[node + 1]
             followed += last - first
             for edge in range(first, last):
-                # Unsigned, which spares the check for negative indices.
+                # Unsigned: no check for negative indices.
                 residual[np.uint64(indices[edge])] += share
     return followed
 

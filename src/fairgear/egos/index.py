@@ -1,31 +1,47 @@
-"""EgoIndex: the members of every ego and the links among them; indices only, no features."""
+"""EgoIndex: the members of every ego and the links among them; indices only, no features.
+
+Several processes of a job build an index together: each finds a share of the egos, and all end
+with all of them. Everything about that is in this file.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.distributed import all_gather, all_true, share
-from fairgear.egos import bits
-from fairgear.egos.batches import EgoBatch, Rows, make_batch
+from fairgear.distributed import all_gather, all_true, barrier, on_rank0, share
+from fairgear.egos.batches import WIDTH, EgoBatch, Rows, make_batch, pack
 from fairgear.egos.pagerank import PageRank, checked_rows, find_egos
-from fairgear.egos.storage import read, write
 from fairgear.egos.structure import Structure
 from fairgear.errors import FileError, ParameterError
-from fairgear.graph.sensitive_graph import SensitiveGraph
-from fairgear.progress import log
+from fairgear.files import replacing, unwritable
+from fairgear.graph import SensitiveGraph
+from fairgear.progress import bar, log, quiet
+from fairgear.streams import raw_bytes
 
 # Part of every key: raise it when the same parameters may give other egos.
 METHOD = 1
+# Nodes of a shard: the work that is lost if a build is interrupted.
+SHARD = 65_536
+# Bytes of indices that `cached` keeps; the least recently used goes first.
+LIMIT = 512 * 2**20
+TYPES = {"ids": np.int32, "mask": np.bool_, "adjacency": np.int64}
+_cached: OrderedDict[str, EgoIndex] = OrderedDict()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EgoIndex:
     """Egos of m nodes, k members each, the centre first.
 
@@ -57,64 +73,22 @@ class EgoIndex:
         nodes: Tensor | None = None,
         precision: str = "exact",
     ) -> EgoIndex:
-        """Find the egos of `nodes` (default: all); see `PageRank` for the other arguments.
-
-        The processes of a job find those of their share each, and all have all of them.
-        """
+        """Find the egos of `nodes` (default: all); see `PageRank` for the other arguments."""
         how = _checked(PageRank(k, alpha, tolerance, rank_by, steps, precision))
         structure = Structure.of_canonical(graph.canonical)
         rows = torch.from_numpy(checked_rows(nodes, structure.num_nodes))
-        return cls(**found_egos(structure, how, rows), key=_key(graph, how, nodes))
+        return cls(**shared_egos(structure, how, rows), key=_key(graph, how, nodes))
 
     @staticmethod
     def key_of(graph: SensitiveGraph, nodes: Tensor | None = None, **params: Any) -> str:
         """The key that `build(graph, nodes=nodes, **params)` would give its index."""
         return _key(graph, _checked(PageRank(**params)), nodes)
 
-    @classmethod
-    def cached(cls, graph: SensitiveGraph, folder: Path | str, **params: Any) -> EgoIndex:
-        """The index that `build(graph, **params)` gives, from `folder` if it is there already."""
-        key = cls.key_of(graph, **params)
-        path = Path(folder) / f"{key}.safetensors"
-        index = cls._kept(path, key)
-        # Building is work that the processes of a job share: all read, or all build.
-        whole = all_true(index is not None)
-        if index is None or not whole:
-            index = cls.build(graph, **params)
-            index.save(path)
-        return index
-
-    @classmethod
-    def _kept(cls, path: Path, key: str) -> EgoIndex | None:
-        """What a cache holds; nothing where it is damaged, or of another graph."""
-        if not path.exists():
-            return None
-        try:
-            return cls.load(path, expected_key=key)
-        except FileError as error:
-            log(f"{error.what}: {error.got}; building it again")
-            return None
-
-    def save(self, path: Path | str) -> None:
-        """Write to `path`, whole or not at all."""
-        tensors = {"ids": self.ids, "mask": self.mask, "adjacency": self.adjacency}
-        write(Path(path), tensors, {"key": self.key, "uncertified": str(self.uncertified)})
-
-    @classmethod
-    def load(cls, path: Path | str, expected_key: str | None = None) -> EgoIndex:
-        """Read what `save` wrote; with `expected_key`, refuse an index of anything else."""
-        tensors, said = read(Path(path))
-        if expected_key is not None and said["key"] != expected_key:
-            raise FileError(
-                f"ego index {path}",
-                f"key {said['key'][:12]}…",
-                f"key {expected_key[:12]}…, that of this graph and these parameters",
-                "delete the file and build the index again",
-            )
-        return cls(**tensors, uncertified=int(said["uncertified"]), key=said["key"])
-
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"EgoIndex({len(self):,} egos of {self.k}, {self.uncertified:,} uncertified)"
 
     @property
     def k(self) -> int:
@@ -132,7 +106,7 @@ class EgoIndex:
 
     def in_world(self, graph: SensitiveGraph) -> EgoIndex:
         """The same members with the links that they have in another graph of the same nodes."""
-        words = bits.pack(graph.canonical, self.ids.cpu().long(), self.mask.cpu())
+        words = pack(graph.canonical, self.ids.cpu().long(), self.mask.cpu())
         world = hashlib.sha256(f"{self.key}:{graph.fingerprint('edge_index')}".encode())
         return replace(self, adjacency=words.to(self.ids.device), key=world.hexdigest())
 
@@ -142,11 +116,86 @@ class EgoIndex:
         return make_batch(self.ids[rows], self.mask[rows], self.adjacency[rows], features)
 
 
-def found_egos(structure: Structure, how: PageRank, rows: Tensor) -> dict[str, Any]:
-    """The fields of an index of `rows`; the processes of a job find those of their share each."""
+def cached(
+    graph: SensitiveGraph,
+    k: int,
+    alpha: float,
+    nodes: Tensor | None = None,
+    precision: str = "exact",
+    folder: Path | None = None,
+) -> EgoIndex:
+    """What `EgoIndex.build` gives, cached in this process.
+
+    The key is the content of the edges: worlds with the same edges share an index, and edges that
+    were changed in place get another. With a `folder`, the egos of a graph larger than a shard are
+    written there as they are found.
+    """
+    key = EgoIndex.key_of(graph, nodes, k=k, alpha=alpha, precision=precision)
+    index = _cached.pop(key, None)
+    if index is None and folder is not None and nodes is None and len(graph.x) > SHARD:
+        index = sharded(graph, folder, k=k, alpha=alpha, precision=precision)
+    elif index is None:
+        index = EgoIndex.build(graph, k, alpha, nodes=nodes, precision=precision)
+    _cached[key] = index
+    while len(_cached) > 1 and sum(map(_size, _cached.values())) > LIMIT:
+        _cached.popitem(last=False)
+    return index
+
+
+def clear_cache() -> None:
+    """Drop all that `cached` keeps."""
+    _cached.clear()
+
+
+def sharded(
+    graph: SensitiveGraph, folder: Path | str, *, shard: int = SHARD, **how: Any
+) -> EgoIndex:
+    """What `EgoIndex.build(graph, **how)` gives, as memory maps of files in `folder`.
+
+    Shards that a finished or interrupted call has written are compared with their checksums and
+    kept; missing and damaged ones are built.
+
+    Args:
+        graph: the egos of all of its nodes are found.
+        folder: for this and other indices, each in a folder named by its key.
+        shard: nodes that are worked on, and written, at a time.
+        how: the arguments of `EgoIndex.build`, except `nodes`.
+    """
+    if shard < 1:
+        raise ParameterError("shard", shard, "1 node or more", f"use {SHARD}")
+    key = EgoIndex.key_of(graph, **how)
+    n = len(graph.x)
+    shards = EgoShards(Path(folder) / key, key, n, PageRank(**how).k)
+    # On a shared disk, the files of the first process are found by the others.
+    on_rank0(shards.allocate)
+    shards.allocate()
+    ranges = [(begin, min(begin + shard, n)) for begin in range(0, n, shard)]
+    uncertified = [shards.uncertified(*rows) for rows in ranges]
+    missing = [place for place, count in enumerate(uncertified) if not all_true(count is not None)]
+    if missing:
+        if len(missing) < len(ranges):
+            log(f"egos: {len(ranges) - len(missing)} of {len(ranges)} shards are there already")
+        structure, rank = Structure.of_canonical(graph.canonical), PageRank(**how)
+        with bar("egos", n, done=n - sum(ranges[at][1] - ranges[at][0] for at in missing)) as shown:
+            for at in missing:
+                begin, end = ranges[at]
+                with quiet():
+                    found = shared_egos(structure, rank, torch.arange(begin, end))
+                shards.write(begin, end, found)
+                uncertified[at] = found["uncertified"]
+                shown.advance(end - begin)
+    barrier()
+    total = sum(count or 0 for count in uncertified)
+    if missing and total:
+        log(f"egos: {total} of {n} have a last place that is tied, nearly, or past the budget")
+    return EgoIndex(**shards.mapped(), uncertified=total, key=key)
+
+
+def shared_egos(structure: Structure, how: PageRank, rows: Tensor) -> dict[str, Any]:
+    """The fields of an index of `rows`; each process of a job finds a share of them."""
     total = len(rows)
     egos = find_egos(structure, how, nodes=rows[share(total)])
-    words = bits.pack(structure.canonical, egos.ids, egos.mask)
+    words = pack(structure.canonical, egos.ids, egos.mask)
     return {
         "ids": all_gather(egos.ids.int(), total),
         "mask": all_gather(egos.mask, total),
@@ -155,13 +204,115 @@ def found_egos(structure: Structure, how: PageRank, rows: Tensor) -> dict[str, A
     }
 
 
+class EgoShards:
+    """The files of one index: an array for each of its tensors, and a note for each shard.
+
+    The note is written after the rows: a shard is complete if they have the note's checksum.
+    """
+
+    def __init__(self, folder: Path, key: str, num_nodes: int, k: int) -> None:
+        self.folder = folder
+        self._key = key
+        self._shape = (num_nodes, k)
+
+    def allocate(self) -> None:
+        """Create files of the right size, unless they exist."""
+        for name, kind in TYPES.items():
+            path = self._path(name)
+            held = _mapped(path, "r")
+            if held is None or held.dtype != kind or held.shape != self._shape:
+                with replacing(path, by_all=True) as temporary:
+                    np.lib.format.open_memmap(temporary, "w+", kind, self._shape).flush()
+
+    def uncertified(self, begin: int, end: int) -> int | None:
+        """How many egos of a shard are uncertified; None if it has to be built."""
+        path = self._note(begin, end)
+        if not path.exists():
+            return None
+        try:
+            note = json.loads(path.read_text(encoding="utf-8"))
+            count = int(note["uncertified"])
+            rows = {name: self._mapped(name, "r")[begin:end] for name in TYPES}
+            if note["sha256"] == self._checksum(begin, end, count, rows):
+                return count
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        log(f"egos: rows {begin} to {end - 1} in {self.folder} are damaged: building them again")
+        return None
+
+    def write(self, begin: int, end: int, found: dict[str, Any]) -> None:
+        """Write the egos of a shard to their place, and then its note."""
+        note = self._note(begin, end)
+        with _write_errors(self.folder):
+            note.unlink(missing_ok=True)
+            rows = {name: found[name].numpy().astype(kind) for name, kind in TYPES.items()}
+            for name, values in rows.items():
+                held = self._mapped(name, "r")
+                # On a full disk, writing to a file raises; writing to a map kills the process.
+                with self._path(name).open("r+b") as file:
+                    file.seek(held.offset + begin * held.strides[0])
+                    file.write(raw_bytes(values))
+        count = int(found["uncertified"])
+        content = {"uncertified": count, "sha256": self._checksum(begin, end, count, rows)}
+        with replacing(note, by_all=True) as temporary:
+            temporary.write_text(json.dumps(content), encoding="utf-8")
+
+    def mapped(self) -> dict[str, Tensor]:
+        """The tensors of the index; changes to them stay in memory."""
+        return {name: torch.from_numpy(np.asarray(self._mapped(name, "c"))) for name in TYPES}
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.npy"
+
+    def _note(self, begin: int, end: int) -> Path:
+        return self.folder / f"{begin}-{end}.json"
+
+    def _mapped(self, name: str, mode: str) -> np.memmap[Any, Any]:
+        held = _mapped(self._path(name), mode)
+        if held is None:
+            raise FileError(
+                f"ego index {self.folder}",
+                f"no {name}.npy any more",
+                "files that nobody else removes",
+                "run it again",
+            )
+        return held
+
+    def _checksum(self, begin: int, end: int, count: int, rows: dict[str, NDArray[Any]]) -> str:
+        digest = hashlib.sha256(f"{self._key}:{begin}:{end}:{count};".encode())
+        for name in TYPES:
+            digest.update(raw_bytes(rows[name]))
+        return digest.hexdigest()
+
+
+def _mapped(path: Path, mode: Any) -> np.memmap[Any, Any] | None:
+    """The array of a file; None if there is none, or a damaged one."""
+    if not os.path.isfile(path):
+        return None
+    try:
+        held = np.load(path, mmap_mode=mode, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return held if isinstance(held, np.memmap) else None
+
+
+@contextmanager
+def _write_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        raise unwritable(folder, error.strerror or error) from error
+
+
 def _checked(how: PageRank) -> PageRank:
-    if how.k > bits.WIDTH:
+    if how.k > WIDTH:
         raise ParameterError(
             "k of an ego index",
             how.k,
-            f"1 to {bits.WIDTH}: a member's links are the bits of one word",
-            f"use at most {bits.WIDTH}",
+            f"1 to {WIDTH}: a member's links are the bits of one word",
+            f"use at most {WIDTH}",
         )
     return how
 
@@ -174,7 +325,11 @@ def _key(graph: SensitiveGraph, how: PageRank, nodes: Tensor | None) -> str:
         "nodes": None if nodes is None else nodes.tolist(),
         **asdict(how),
     }
-    # Floats that are equal must be written alike, given as 1 or as 1.0.
+    # Equal numbers must give equal keys, whether 1 or 1.0.
     content["alpha"] = float(how.alpha)
     content["tolerance"] = None if how.tolerance is None else float(how.tolerance)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _size(index: EgoIndex) -> int:
+    return sum(tensor.nbytes for tensor in (index.ids, index.mask, index.adjacency))

@@ -13,19 +13,22 @@ from functools import partial
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from fairgear.compiled import in_chunks, threads
 from fairgear.egos import search
-from fairgear.egos.power import power_egos
+from fairgear.egos.push import Flags, Floats, Ints
+from fairgear.egos.ranking import first_places
 from fairgear.egos.structure import Structure
-from fairgear.egos.table import Ints
 from fairgear.errors import ParameterError
 from fairgear.progress import log
 
 RANKINGS = ("importance", "visits")
 PRECISIONS = ("exact", "close")
 CHUNK = 128
+# Numbers in a block of power steps: 4 MB, which caches hold.
+POWER_BLOCK = 500_000
 
 
 @dataclass(frozen=True)
@@ -131,10 +134,10 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
     mask = np.zeros((m, how.k), np.bool_)
     uncertified = np.zeros(m, np.bool_)
     if how.steps is not None:
-        power_egos(structure, sources, how.alpha, how.steps, how.rank_by == "visits", ids, mask)
+        _power_egos(structure, sources, how.alpha, how.steps, how.rank_by == "visits", ids, mask)
     else:
         work = partial(_search, structure, how, sources, ids, mask, uncertified)
-        # Few people are divided too, so that every thread has some.
+        # Smaller chunks for few nodes, so that every thread gets some.
         in_chunks(work, m, max(1, min(CHUNK, m // (4 * threads()))), "egos")
     doubtful = int(uncertified.sum())
     if doubtful:
@@ -151,8 +154,8 @@ def _search(
     how: PageRank,
     sources: Ints,
     ids: Ints,
-    mask: search.Flags,
-    uncertified: search.Flags,
+    mask: Flags,
+    uncertified: Flags,
     start: int,
     stop: int,
 ) -> None:
@@ -176,8 +179,50 @@ def _search(
     )
 
 
+def _power_egos(
+    structure: Structure,
+    sources: Ints,
+    alpha: float,
+    steps: int,
+    visits: bool,
+    ids: Ints,
+    mask: Flags,
+) -> None:
+    """Fill `ids` and `mask` from x ← α e_i + (1−α) A D⁻¹ x; nodes that x reaches are members."""
+    inverse = 1.0 / np.maximum(structure.degrees, 1.0)
+    walk = structure.adjacency_matrix() @ sparse.diags_array(inverse)
+
+    def work(start: int, stop: int) -> None:
+        centres = sources[start:stop]
+        walks = _walks(walk, centres, alpha, steps)
+        if not visits:
+            walks *= inverse[:, None]
+        for column, centre in enumerate(centres):
+            # Twins may differ in the last bit, since their sums have another order.
+            alike = np.where(structure.twins[:, 0] == centre, 1, 0)
+            score = walks[structure.twins[np.arange(len(alike)), alike], column]
+            reached = np.flatnonzero(walks[:, column]).astype(np.int32)
+            best = first_places(centre, ids.shape[1] - 1, score[reached], reached, 0.0, -1.0)
+            row = start + column
+            ids[row] = centre
+            ids[row, 1 : len(best) + 1] = reached[best]
+            mask[row, : len(best) + 1] = True
+
+    in_chunks(work, len(sources), max(1, POWER_BLOCK // max(structure.num_nodes, 1)), "egos")
+
+
+def _walks(walk: sparse.csr_array, centres: Ints, alpha: float, steps: int) -> Floats:
+    place = (centres, np.arange(len(centres)))
+    x = np.zeros((walk.shape[0], len(centres)))
+    x[place] = 1.0
+    for _ in range(steps):
+        x = (1.0 - alpha) * (walk @ x)
+        x[place] += alpha
+    return x
+
+
 def checked_rows(nodes: Tensor | None, num_nodes: int) -> Ints:
-    """The rows whose egos are asked for."""
+    """Checked row numbers; all rows if not given."""
     if nodes is None:
         return np.arange(num_nodes)
     if nodes.dim() != 1 or nodes.dtype != torch.int64:

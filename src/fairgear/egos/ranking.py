@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairgear.compiled import compiled
-from fairgear.egos.table import EMPTY, Floats, Ints, Keys, Table, find
+from fairgear.egos.push import EMPTY, Floats, Ints, Keys, Table, find
 
 # Scores closer than this share of the last place's score are a tie.
 TIE = 1e-7
@@ -42,7 +42,7 @@ def scores(
         first = first_twin(twins, node, centre)
         if first != node:
             other = find(table, first)
-            # Twins are touched together; a class half touched would keep its own estimates.
+            # Twins are touched together; of a class touched in part, each keeps its estimate.
             if table[other]["key"] != EMPTY:
                 slot = other
         value = settled[slot] + alpha * table[slot]["residual"]
@@ -106,10 +106,10 @@ def leading(
     settled: Floats,
     touched: Keys,
 ) -> Keys:
-    """The nodes that `first_places` finds among `scores`, asking for the twins of few of them.
+    """The nodes that `first_places` finds among `scores`, looking up the twins of few of them.
 
-    Twins get the same from all other nodes at the same time, so that their own estimates, which
-    differ by what linked ones gave each other last, are never apart by a factor of two.
+    All other nodes give twins the same at the same time, so that their own estimates, which
+    differ by what linked twins gave each other last, are within a factor of two.
     """
     own = np.empty(len(touched))
     nodes = np.empty(len(touched), np.int32)
@@ -142,14 +142,13 @@ def margin(
     """By how much the chosen are sure to lead the others, and the same if nothing were unsettled.
 
     The exact score of v lies between its estimate − below·w and + above·w, where w is 1 for
-    importance and d_v for visits (there also within ± the sum of residuals). A chosen and a
-    refused node that are twins need no lead over each other. `following` holds the first of the
-    refused, if any is touched. `unseen_degree` is the greatest
-    degree of a node not touched, −1 where there is none.
+    importance and d_v for visits (there also within ± the sum of residuals). Twins need no lead
+    over each other. `following` holds the first node that was not chosen, if any is touched.
+    `unseen_degree` is the greatest degree of a node not touched, −1 if there is none.
     """
     edge_class = twins[touched[best[-1]], 0]
     if not visits and len(following) > 0 and twins[touched[following[0]], 0] != edge_class:
-        # All bounds have the same width, so that the two at the edge decide.
+        # All bounds have the same width, so the two nodes at the edge decide.
         seeming = estimates[best[-1]] - max(estimates[following[0]], 0.0)
         return seeming - above - below, seeming
     chosen = np.zeros(len(estimates), np.bool_)

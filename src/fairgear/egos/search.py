@@ -1,35 +1,31 @@
-"""The ego of one node after another: push, rank, and push on until the ranking is certain."""
+"""The egos of nodes, one after another: push, rank, and push again until the ranking is certain."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairgear.compiled import compiled
 from fairgear.egos.close import estimate
 from fairgear.egos.flood import flood_scores, level, spill, sweep
-from fairgear.egos.kernel import push
+from fairgear.egos.push import Flags, Ints, Keys, State, begin, clear, make, push
 from fairgear.egos.ranking import TIE, first_places, leading, margin, scores
-from fairgear.egos.table import Ints, Keys, State, begin, clear, make
-
-Flags = NDArray[np.bool_]
 
 COARSE = 1e-4
-# Where an estimate will do, a push starts as coarsely as this.
+# The first threshold if an estimate is enough.
 ROUGH = 3e-4
-# Where they need only be close, members count as found once no score is off by more than this.
+# With precision "close" by visits, members are found once no score is off by more than this share.
 LOOSE = 0.05
 # A lead below this share of the last place's score may come from rounding alone.
 ROUNDING = 1e-13
-# Edges that one node may follow before its ranking is taken as it is.
+# Edges that one node may follow before its ranking is accepted as it is.
 BUDGET = 3_000_000
-# Slots of a table at first, and the most that are kept for the next node.
+# Slots of a new table, and the most that are kept for the next node.
 ROOM, LARGE = 2048, 2**16
-# The next threshold aims at this share of what would just do, within these factors of the last.
+# The next threshold is this share of what would be just enough, within these factors of the last.
 AIM, DEEPEST, SHALLOWEST = 0.7, 0.1, 0.5
-# A push that holds one in so many nodes of its component goes on in arrays over all of it, which
-# are several times faster than its hash table; but only where they are this short, so that no
-# thread ever holds more than a few megabytes whatever the size of the graph.
+# A push that holds one in SPILL nodes of its component continues in arrays over all of it, which
+# are several times faster than its hash table; but only if they are at most this long, so that a
+# thread never holds more than a few megabytes whatever the size of the graph.
 SPILL = 64
 SPILL_NODES = 2**18
 
@@ -55,12 +51,12 @@ def search(
 ) -> None:
     """Fill rows of `ids`, `mask` and `uncertified` for `sources`.
 
-    Tolerance 0 means: refine, until an estimate (`close`) or a proof says that members are right.
+    Tolerance 0 means: refine until an estimate (`close`) or a proof confirms the members.
     `most` is the greatest degree.
     """
     k = ids.shape[1]
     state = make(ROOM)
-    # Visits grow with the degree, and so does what is left: it has to be bounded, not estimated.
+    # Visits grow with the degree, and so does what is unsettled: it is bounded, not estimated.
     estimated = close and not visits
     coarse = ROUGH if estimated else COARSE
     enough = LOOSE if close else TIE
@@ -91,16 +87,7 @@ def search(
             sure = tolerance > 0.0 or count == size
         elif estimated:
             best, sure, state, count = estimate(
-                indptr,
-                indices,
-                degrees,
-                twins,
-                centre,
-                k,
-                alpha,
-                threshold,
-                state,
-                count,
+                indptr, indices, degrees, twins, centre, k, alpha, threshold, state, count
             )
         else:
             best, sure, state, count = _refine(
@@ -141,9 +128,9 @@ def _reach(
     once: bool,
     state: State,
 ) -> tuple[State, int, float]:
-    """Push from `centre`; on until `needed` nodes are touched, which are known to be in reach.
+    """Push from `centre` until `needed` nodes are touched, which are known to be in reach.
 
-    From a hub, whose own threshold is high, a push at the tolerance given may not even start.
+    From a hub, whose own threshold is high, a push at the given tolerance may not even start.
     """
     begin(state, centre, degrees[centre])
     count = 1
@@ -151,7 +138,7 @@ def _reach(
         state, count, _ = push(
             indptr, indices, degrees, alpha, 1.0, threshold, budget, once, state, count
         )
-        # At the end of a very long path the numbers end before the nodes do.
+        # On a very long path, floats underflow before the last node is reached.
         if count >= needed or threshold < 1e-300:
             return state, count, threshold
         threshold *= 0.25
@@ -178,8 +165,8 @@ def _refine(
 ) -> tuple[Keys, bool, State, int]:
     """The members other than the centre, and whether they are certain.
 
-    Where they are not, what is closer to the last place than TIE counts as equal to it; a push
-    that ran out of budget before it could tell so much keeps the order that it found.
+    If they are not, scores closer to the last place than TIE count as equal to it; a push that
+    ran out of budget earlier keeps the order that it found.
     """
     root = (1.0 - alpha) / (1.0 + np.sqrt(1.0 - (1.0 - alpha) ** 2))
     relaxation = 1.0 + root * root
@@ -224,7 +211,7 @@ def _refine(
             tied = min(width, TIE * last)
             best = first_places(centre, k - 1, estimates, nodes, last, tied)
             return nodes[best], False, state, count
-        # The lead that shows says how fine the next push has to be.
+        # The present lead tells how fine the next push has to be.
         aim = threshold * AIM * seeming / (seeming - lead)
         threshold = min(max(aim, threshold * DEEPEST), threshold * SHALLOWEST)
         if not spilt and len(degrees) <= SPILL_NODES and count * SPILL > size:
@@ -234,29 +221,22 @@ def _refine(
             reached = size
         if spilt:
             level(residual, settled, degrees, members)
+            left = budget - followed
             followed += sweep(
                 indptr,
                 indices,
                 alpha,
                 relaxation,
                 threshold,
-                budget - followed,
+                left,
                 residual,
                 settled,
                 degrees,
                 members,
             )
         else:
+            left = budget - followed
             state, count, more = push(
-                indptr,
-                indices,
-                degrees,
-                alpha,
-                relaxation,
-                threshold,
-                budget - followed,
-                False,
-                state,
-                count,
+                indptr, indices, degrees, alpha, relaxation, threshold, left, False, state, count
             )
             followed += more

@@ -11,7 +11,7 @@ from scipy import sparse
 from torch import Tensor
 
 from fairgear.compiled import compiled
-from fairgear.egos.table import Ints, Keys
+from fairgear.egos.push import Ints, Keys
 from fairgear.graph import validation
 from fairgear.graph.canonical import Canonical
 from fairgear.hashing import mix
@@ -63,11 +63,11 @@ class Structure:
         """Number of nodes."""
         return len(self.canonical)
 
-
-def adjacency_matrix(indptr: Ints, indices: Keys) -> sparse.csr_array:
-    """The adjacency as a sparse matrix of ones."""
-    n = len(indptr) - 1
-    return sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(n, n))
+    def adjacency_matrix(self) -> sparse.csr_array:
+        """The adjacency as a sparse matrix of ones."""
+        indptr, indices = self.canonical.csr
+        shape = (self.num_nodes, self.num_nodes)
+        return sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
 
 
 def _twins(indptr: Ints, indices: Keys) -> Keys:

@@ -1,10 +1,10 @@
-"""Communities: groups of densely linked nodes, the units that a bootstrap over a graph resamples.
+"""Communities: groups of densely linked nodes, which a bootstrap over a graph resamples.
 
-Modularity is raised greedily: every node, in the order of the ids, joins the neighbouring
-community that gains most; communities then become nodes of a smaller graph, and so on until
-nothing moves (the method of Blondel and others, "Louvain"). No community may outgrow a limit:
-a sparse random graph would otherwise end in one that holds almost everyone, and nothing would be
-left to resample. All sums are integers, so that the result is the same on every machine.
+The Louvain method (Blondel and others, 2008): every node, in canonical order, joins the
+neighbouring community with the largest gain in modularity; communities then become nodes of a
+smaller graph, and so on until nothing moves. Communities are limited in size: otherwise those of
+a sparse random graph would end as one that holds almost everyone, with nothing left to resample.
+All sums are integers, so the result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fairgear.graph.sensitive_graph import SensitiveGraph
 
 Integers = NDArray[np.int64]
 
-# A sweep without a move ends the level; this only bounds the time on adversarial graphs.
+# A sweep without a move ends the level; this bounds the time on adversarial graphs.
 MAX_SWEEPS = 30
 
 

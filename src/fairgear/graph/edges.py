@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def sort_edges(edge_index: Tensor, num_nodes: int) -> Tensor:
-    """The same edges ordered by (source, target): the one order that fairgear stores."""
+    """The same edges sorted by (source, target), as graphs store them."""
     key = edge_index[0] * num_nodes + edge_index[1]
     if in_order(key):
         return edge_index.contiguous()
@@ -15,7 +15,7 @@ def sort_edges(edge_index: Tensor, num_nodes: int) -> Tensor:
 
 
 def in_order(keys: Tensor) -> bool:
-    """Whether the numbers rise from each to the next: sorting would be wasted on them."""
+    """Whether the numbers are strictly increasing, and need no sorting."""
     return bool((keys[1:] > keys[:-1]).all())
 
 

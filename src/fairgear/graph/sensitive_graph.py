@@ -37,15 +37,15 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         sens_kind: what `sens` is; "binary" for now.
         node_id: stable ids, kept when nodes are reordered; row numbers if not given.
         train_mask, val_mask, test_mask: disjoint; empty if not given.
-        name: for people; nothing is ever looked up by it.
+        name: for people; nothing is looked up by it.
         feature_names: one a column of `x`.
         latent: exogenous variables of the nodes (n, d_z), where they are known.
         raw: the table that the graph was built from (n, d), float64 and unscaled, where it was;
             it stays the factual one in every counterfactual world.
         mechanism: the structural equations that made the graph, where they are known;
             `fairgear.causal.for_graph` turns it into a causal model.
-        stored: the files that some tensors are maps of; what it holds was checked when these were
-            written, and is not checked or hashed again.
+        stored: the files that some tensors are memory maps of; they were checked and hashed when
+            they were written, and are not again.
     """
 
     if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         **extra: Any,
     ) -> None:
         if x is None and edge_index is None and sens is None:
-            # PyG makes such empty shells when it copies and batches.
+            # PyG creates empty graphs when it copies and batches.
             super().__init__(**extra)
             return
         if x is None or edge_index is None or sens is None:
@@ -101,7 +101,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
                 "x, edge_index and sens",
                 "pass all three",
             )
-        # What is known to be well is not read again: it may be larger than memory.
+        # Stored arrays were checked before, and may be larger than memory.
         x_known, edges_known = (
             stored is not None and stored.holds(key, value)
             for key, value in (("x", x), ("edge_index", edge_index))
@@ -109,7 +109,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         if not x_known:
             validation.check_features(x)
         n, device = x.shape[0], x.device
-        # Edges are well for the people that they were checked for.
+        # Stored edges are valid for the number of nodes they were checked with.
         if stored is None or not edges_known or n != len(stored.csr[0]) - 1:
             validation.check_edges(edge_index, n)
             edge_index = sort_edges(edge_index, n)
@@ -149,6 +149,13 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         if key in OPTIONAL and "_store" in self.__dict__ and key not in self._store:
             return None
         return super().__getattr__(key)
+
+    def __repr__(self) -> str:
+        if "x" not in self:
+            return "SensitiveGraph()"
+        people, features = self.x.shape
+        edges = f"{self.num_undirected_edges:,} edges"
+        return f"SensitiveGraph({self.name!r}: {people:,} people, {edges}, {features} features)"
 
     @property
     def num_undirected_edges(self) -> int:

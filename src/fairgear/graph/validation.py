@@ -1,4 +1,4 @@
-"""What makes a graph valid; each check says what is wrong and what to do about it."""
+"""Checks of a graph; each error says what is wrong and what to do about it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairgear.errors import GraphError
 from fairgear.graph.edges import in_order
 from fairgear.hashing import mix
 
-# Later kinds (categorical, continuous, several attributes) join here, with their own check.
+# To be extended by categorical, continuous and several attributes, each with its check.
 SENSITIVE_KINDS = ("binary",)
 
 
@@ -106,8 +106,8 @@ def _check_undirected(edge_index: Tensor, num_nodes: int) -> None:
 def _same_set(first: Tensor, second: Tensor) -> bool:
     """Whether two lists without repeats hold the same numbers.
 
-    Compared through sums of 64-bit hashes, which needs no sorting: two different lists agree with
-    probability 2⁻⁶⁴.
+    Sums of 64-bit hashes are compared, which needs no sorting; different lists have equal sums
+    with probability 2⁻⁶⁴.
     """
     sums = [
         mix(keys.cpu().numpy().astype(np.uint64)).sum(dtype=np.uint64) for keys in (first, second)
@@ -196,13 +196,13 @@ def check_feature_names(names: Sequence[str], width: int) -> None:
 
 
 def check_extra(extra: Mapping[str, object]) -> None:
-    """Further fields are kept, but no tensors: reordering could not tell whom they belong to."""
+    """Other fields must not be tensors: `permute` could not know how to reorder them."""
     for name, value in extra.items():
         if isinstance(value, Tensor):
             raise GraphError(
                 f"field {name!r}",
-                "a tensor that a SensitiveGraph does not know",
-                "edges without weights, and facts that are no tensors",
+                "a tensor that is no field of SensitiveGraph",
+                "values that are no tensors; edges have no weights",
                 "make it a column of x, or leave it out",
             )
 

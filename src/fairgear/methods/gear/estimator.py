@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fairgear import distributed
 from fairgear.causal import CausalModel, for_graph
-from fairgear.egos import EgoIndex, remembered
+from fairgear.egos import EgoIndex, cached
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.base import (
@@ -307,7 +307,7 @@ class Gear(NetworkMethod):
         if nodes is not None and len(nodes) < _FEW:
             # A world of one person, which nobody uses again.
             return EgoIndex.build(graph, k, ALPHA, nodes=nodes, precision=precision)
-        return remembered(graph, k, ALPHA, nodes, precision, folder)
+        return cached(graph, k, ALPHA, nodes, precision, folder)
 
     def _build(
         self, width: int, sens_column: int | None, config: GearConfig, recipe: Recipe

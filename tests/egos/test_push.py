@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from fairgear.egos import kernel, ranking, table
+from fairgear.egos import push, ranking
 from fairgear.egos.flood import level, spill, sweep
 from fairgear.egos.structure import Structure
 from tests.egos.plain import (
@@ -30,9 +30,9 @@ def pushed(
     once: bool = False,
 ) -> tuple[Floats, Floats]:
     """Settled and residual parts as dense vectors."""
-    state = table.make(16)
-    table.begin(state, node, int(structure.degrees[node]))
-    state, count, followed = kernel.push(
+    state = push.make(16)
+    push.begin(state, node, int(structure.degrees[node]))
+    state, count, followed = push.push(
         structure.indptr,
         structure.indices,
         structure.degrees,
@@ -97,9 +97,9 @@ def test_budget_ends_a_push() -> None:
     structure = Structure.of(EDGES["random"], N)
     hub = int(structure.degrees.argmax())
     for budget in (50, 500):
-        state = table.make(16)
-        table.begin(state, hub, int(structure.degrees[hub]))
-        followed = kernel.push(
+        state = push.make(16)
+        push.begin(state, hub, int(structure.degrees[hub]))
+        followed = push.push(
             structure.indptr,
             structure.indices,
             structure.degrees,
@@ -148,10 +148,10 @@ def test_leading_nodes_are_the_first_places_of_all_scores(threshold: float, visi
     structure = Structure.of(edges, N)
     assert (structure.twins[:, 0] != np.arange(N)).sum() > 20
     for node in range(0, N, 10):
-        state = table.make(16)
-        table.begin(state, node, int(structure.degrees[node]))
+        state = push.make(16)
+        push.begin(state, node, int(structure.degrees[node]))
         arrays = structure.indptr, structure.indices, structure.degrees
-        state, count, _ = kernel.push(*arrays, 0.15, 1.0, threshold, 10**9, False, state, 1)
+        state, count, _ = push.push(*arrays, 0.15, 1.0, threshold, 10**9, False, state, 1)
         held = (0.15, visits, structure.twins, state[0], state[1], state[2][:count])
         nodes, estimates = ranking.scores(node, *held)[:2]
         for wanted in (1, 9, 400):
