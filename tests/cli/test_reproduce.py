@@ -16,11 +16,11 @@ import fairgear as fg
 from fairgear.cli import main
 from fairgear.metrics import METRICS
 from fairgear.studies import engine, reproduce
+from fairgear.studies.claims import FAILS, HOLDS
 from fairgear.studies.pool import Outcome
 from fairgear.studies.records import KEY
 from fairgear.studies.reproduce import Reproduction
 from fairgear.studies.spec import Cell
-from fairgear.studies.verdicts import FAILS, HOLDS
 from tests.studies import toy
 
 TABLES = ["table2", "table3", "tableS1", "figure5", "tradeoff"]

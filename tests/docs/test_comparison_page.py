@@ -9,7 +9,7 @@ import pytest
 
 from fairgear.methods import METHODS
 from fairgear.studies.published import NEAR, beside_published
-from fairgear.studies.summary import summary
+from fairgear.studies.tables import summary
 
 ROOT = Path(__file__).parents[2]
 DATASETS = ("synthetic", "bail", "credit")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import DOCS, RESULTS, pages
-from fairgear.studies.verdicts import FAILS, HOLDS, OPEN, Verdict
+from fairgear.studies.claims import FAILS, HOLDS, OPEN, Verdict
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]

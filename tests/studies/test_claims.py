@@ -14,9 +14,19 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fairgear.studies import claims
-from fairgear.studies.claims import FEW, LEAST_SEEDS, Claim, claim_verdicts
-from fairgear.studies.summary import interval
-from fairgear.studies.verdicts import FAILS, HOLDS, OPEN, Verdict, count_table, verdict_frame
+from fairgear.studies.claims import (
+    FAILS,
+    FEW,
+    HOLDS,
+    LEAST_SEEDS,
+    OPEN,
+    Claim,
+    Verdict,
+    claim_verdicts,
+    count_table,
+    verdict_frame,
+)
+from fairgear.studies.tables import interval
 from tests.studies.toy import rows
 
 NOTHING = pd.DataFrame(columns=["dataset", "line", "metric", "published", "published_std"])

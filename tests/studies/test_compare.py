@@ -18,8 +18,7 @@ from fairgear.studies.compare import comparison, remarks, write_comparison
 from fairgear.studies.published import beside_published, published
 from fairgear.studies.records import Records
 from fairgear.studies.spec import Entry, Study
-from fairgear.studies.summary import summary
-from fairgear.studies.tables import comparison_markdown, published_markdown
+from fairgear.studies.tables import comparison_markdown, published_markdown, summary
 from tests.graph.people import FRIENDS, PEOPLE
 from tests.studies.toy import row
 

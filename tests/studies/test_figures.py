@@ -221,13 +221,6 @@ class TestSweep:
             ["δCF (strict)"],
         ]
 
-    def test_values_far_apart_get_a_logarithmic_axis(self) -> None:
-        rows = sweep_rows()
-        assert sweep_figure(rows).axes[2].get_xscale() == "linear"
-        rows["value"] = rows["value"].replace({0.2: 0.001})
-        figure = sweep_figure(rows)
-        assert [axes.get_xscale() for axes in figure.axes[2:]] == ["log", "linear"]
-
     def test_no_rows_are_refused(self) -> None:
         with pytest.raises(ParameterError, match="no rows"):
             sweep_figure(sweep_rows().iloc[:0])

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from fairgear.metrics import METRICS
-from fairgear.studies.summary import summary
-from fairgear.studies.tables import comparison_latex, comparison_markdown
+from fairgear.studies.tables import comparison_latex, comparison_markdown, summary
 
 
 def runs(**values: list[float | None]) -> pd.DataFrame:

@@ -12,15 +12,18 @@ from scipy import stats
 
 from fairgear.studies import claims
 from fairgear.studies.claims import (
+    FAILS,
     FALLS,
+    HOLDS,
     LEAST_SEEDS,
     LEVELS_OFF,
+    OPEN,
     SLIGHTLY,
     Trend,
+    Verdict,
     spearman,
     trend_verdicts,
 )
-from fairgear.studies.verdicts import FAILS, HOLDS, OPEN, Verdict
 
 PUBLISHED = pd.DataFrame(
     [("bail", "r2", 0.038, 0.012)], columns=["dataset", "metric", "published", "published_std"]

@@ -72,11 +72,11 @@ def reproduce(
     json
         Print the verdicts as one JSON object and nothing else on stdout.
     """
+    from fairgear.studies.claims import FAILS, HOLDS, OPEN, verdict_counts, verdict_frame
     from fairgear.studies.engine import carry_out
     from fairgear.studies.records import Records
     from fairgear.studies.reproduce import DIGITS, Reproduction, write_results
     from fairgear.studies.spec import parse_seeds
-    from fairgear.studies.verdicts import FAILS, HOLDS, OPEN, verdict_counts, verdict_frame
 
     if not what:
         raise ParameterError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from fairgear.metrics import METRICS
-from fairgear.studies.summary import LEVEL, Values, interval
-from fairgear.studies.verdicts import FAILS, HOLDS, OPEN, Verdict
+from fairgear.studies.tables import LEVEL, Values, interval
 
+HOLDS, FAILS, OPEN = "holds", "does not", "cannot be told"
 BEST, COMPARABLE = "best", "comparable"
 FALLS, SLIGHTLY, LEVELS_OFF = "falls", "slightly", "levels off"
 # Fewer seeds say too little about a spread.
@@ -24,6 +24,29 @@ FEW = f"fewer than {LEAST_SEEDS} seeds"
 ROUNDING = 1e-12
 # Line to its published mean and deviation.
 Published = Mapping[Any, Mapping[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer to one claim.
+
+    Attributes:
+        claim: its text.
+        dataset: the dataset it was tested on.
+        subject: the line of a table, or the curve.
+        metric: by which metric.
+        verdict: `HOLDS`, `FAILS` or `OPEN`.
+        because: the figures that decide.
+        in_paper: whether the paper's own means agree with it; None where they are not known.
+    """
+
+    claim: str
+    dataset: str
+    subject: str
+    metric: str
+    verdict: str
+    because: str
+    in_paper: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +150,44 @@ def trend_verdicts(trend: Trend, rows: pd.DataFrame, published: pd.DataFrame) ->
             wide = part.pivot(index="seed", columns="value", values=metric).dropna()
             verdict, because = _test_trend(trend, wide, float(spread.get(metric, np.nan)))
             yield Verdict(trend.text, str(dataset), trend.sweep, metric, verdict, because)
+
+
+def verdict_frame(found: Sequence[Verdict]) -> pd.DataFrame:
+    """One row for each verdict."""
+    return pd.DataFrame([vars(one) for one in found], columns=list(Verdict.__annotations__))
+
+
+def verdict_counts(found: Sequence[Verdict]) -> list[tuple[str, ...]]:
+    """Claim, subject, and in how many datasets and metrics it holds, does not, or is open."""
+    told: dict[tuple[str, str], dict[str, int]] = {}
+    for one in found:
+        key = (one.claim, one.subject)
+        told.setdefault(key, dict.fromkeys((HOLDS, FAILS, OPEN), 0))[one.verdict] += 1
+    return [(*key, *map(str, of.values())) for key, of in told.items()]
+
+
+def count_table(found: Sequence[Verdict]) -> str:
+    """The counts in Markdown."""
+    lines = [f"| claim | of | {HOLDS} | {FAILS} | {OPEN} |", "|---|---|---:|---:|---:|"]
+    lines += [f"| {' | '.join(row)} |" for row in verdict_counts(found)]
+    return "\n".join(lines) + "\n"
+
+
+def verdict_table(found: Sequence[Verdict]) -> str:
+    """One line for each verdict; empty where there is none."""
+    if not found:
+        return ""
+    lines = [
+        "| claim | dataset | of | measure | verdict | because | the paper's own means |",
+        "|---" * 7 + "|",
+    ]
+    for one in found:
+        paper = {None: "", True: "agree", False: "do not agree"}[one.in_paper]
+        lines.append(
+            f"| {one.claim} | {one.dataset} | {one.subject} | {METRICS[one.metric].label} | "
+            f"{one.verdict} | {one.because} | {paper} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def spearman(x: Values, y: Values) -> float:

@@ -22,8 +22,12 @@ from fairgear.studies.published import SPLIT, beside_published
 from fairgear.studies.recipe import varied
 from fairgear.studies.records import Records, write_csv
 from fairgear.studies.spec import Cell, Entry, Study
-from fairgear.studies.summary import summary
-from fairgear.studies.tables import comparison_latex, comparison_markdown, published_markdown
+from fairgear.studies.tables import (
+    comparison_latex,
+    comparison_markdown,
+    published_markdown,
+    summary,
+)
 
 ALL = "all"
 # The metrics by which a method without a graph may be better than all others.

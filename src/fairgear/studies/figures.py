@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from fairgear.errors import ParameterError
 from fairgear.files import replacing
 from fairgear.metrics import METRICS
-from fairgear.studies.summary import LEVEL, summary
+from fairgear.studies.tables import LEVEL, summary
 
 PREDICTION = ("accuracy", "f1", "auroc")
 FAIRNESS = ("delta_eo", "delta_dp", "delta_cf", "delta_cf_released", "r2")
@@ -28,8 +28,6 @@ COUNTERFACTUAL = ("delta_cf", "delta_cf_released")
 # The rows of panels of a sweep.
 SWEPT = (("auroc", "accuracy"), ("delta_cf", "delta_cf_released", "r2"))
 DPI = 200
-# Values that are this many times apart are drawn on a logarithmic scale.
-WIDE = 50
 # Fewer seeds give an interval as wide as the panel; none is drawn.
 LEAST_SEEDS = 3
 # By Okabe and Ito for colour-blind readers; without yellow, which is hard to see on white.
@@ -44,12 +42,10 @@ _STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": SOFT,
     "axes.grid": True,
-    "axes.labelcolor": INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 9.5,
     "figure.titlesize": 11,
-    "font.family": "DejaVu Sans",
     "font.size": 8.5,
     "grid.color": FAINT,
     "grid.linewidth": 0.6,
@@ -57,11 +53,6 @@ _STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "fairgear",
-    "text.color": INK,
-    "xtick.color": SOFT,
-    "xtick.labelcolor": INK,
-    "ytick.color": SOFT,
-    "ytick.labelcolor": INK,
 }
 
 
@@ -127,7 +118,8 @@ def sweep_figure(rows: pd.DataFrame) -> Figure:
                     axes.axvline(value, color=INK, lw=0.8, ls=(0, (4, 2)), zorder=1, label="own")
             count = part["seed"].nunique()
             grid[-1, place].set_xlabel(f"{sweep} ({count} {'seed' if count == 1 else 'seeds'})")
-            _value_axis(grid[-1, place], part["value"])
+            ticks = sorted(part["value"].dropna().unique())
+            grid[-1, place].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         for row, metrics in zip(grid, SWEPT, strict=True):
             row[0].set_ylabel(f"{METRICS[metrics[0]].direction} is better")
             row[-1].legend(
@@ -305,15 +297,6 @@ def _curve_key(name: str) -> Line2D:
     place = [metric for metrics in SWEPT for metric in metrics].index(name)
     label = METRICS[name].label
     return Line2D([], [], color=COLORS[place], marker=MARKERS[place], markersize=4, label=label)
-
-
-def _value_axis(axes: Axes, values: pd.Series[float]) -> None:
-    """Ticks where the runs are."""
-    ticks = sorted(values.dropna().unique())
-    if ticks and ticks[0] > 0 and ticks[-1] >= WIDE * ticks[0]:
-        axes.set_xscale("log")
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_xticks([], minor=True)
 
 
 def _points(rows: pd.DataFrame, metric: str) -> list[dict[Any, Any]]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -150,25 +151,22 @@ def outcomes(cells: Sequence[Cell], run: Run, pool: Pool) -> Iterator[Outcome]:
             for _, found in _parallel([Task([cell], run, pool.parent)], alone):
                 yield from found
         except Exception as error:
-            yield Outcome(cell, None, f"its process ended twice ({_one_line(error)})")
+            told = " ".join(f"{type(error).__name__}: {error}".split())
+            yield Outcome(cell, None, f"its process ended twice ({told})")
 
 
 def check_backend(name: str) -> None:
     """Refuse an unknown backend, or one whose package is not installed."""
     if name not in BACKENDS:
         raise ParameterError("--backend", repr(name), ", ".join(BACKENDS), "leave it out for loky")
-    try:
-        if name == DASK:
-            import distributed  # noqa: F401
-        elif name == RAY:
-            import ray  # noqa: F401
-    except ImportError as error:
+    package = {DASK: "distributed", RAY: "ray"}.get(name)
+    if package is not None and find_spec(package) is None:
         raise ParameterError(
             f"--backend {name}",
-            f"no installed package {error.name!r}",
+            f"no installed package {package!r}",
             "with that package",
             f"run pip install 'fairgear[{name}]'",
-        ) from error
+        )
 
 
 def _parts(cells: Sequence[Cell], workers: int) -> Iterator[Sequence[Cell]]:
@@ -238,7 +236,3 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())

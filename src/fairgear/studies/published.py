@@ -6,6 +6,8 @@ from importlib.resources import files
 
 import pandas as pd
 
+from fairgear.metrics import METRICS
+
 # The split that the published figures belong to.
 SPLIT = "released"
 # A mean within so many published standard deviations counts as reproduced.
@@ -22,22 +24,12 @@ _NAMES = {
     "NIFTY-SAGE": "nifty-sage",
     "GEAR": "gear",
 }
-# The authors' code measures δCF in the softened worlds.
-_METRICS = {
-    "accuracy": "accuracy",
-    "f1": "f1",
-    "auroc": "auroc",
-    "delta_eo": "delta_eo",
-    "delta_dp": "delta_dp",
-    "delta_cf": "delta_cf_released",
-    "r2": "r2",
-}
 
 
 def published(table: str) -> pd.DataFrame:
     """`table2`, `table3` or `tableS1`: `dataset method metric published published_std`.
 
-    Methods have the paper's names, metrics ours.
+    Methods have the paper's names, metrics ours. Its code measures δCF in the softened worlds.
     """
     wide = _read("published.csv")
     wide = wide[wide["table"] == table]
@@ -46,12 +38,13 @@ def published(table: str) -> pd.DataFrame:
             {
                 "dataset": wide["dataset"],
                 "method": wide["method"],
-                "metric": ours,
-                "published": wide[f"{theirs}_mean"],
-                "published_std": wide[f"{theirs}_std"],
+                "metric": metric,
+                "published": wide[f"{metric}_mean"],
+                "published_std": wide[f"{metric}_std"],
             }
         )
-        for theirs, ours in _METRICS.items()
+        for metric in METRICS
+        if f"{metric}_mean" in wide.columns
     ]
     return pd.concat(parts, ignore_index=True)
 

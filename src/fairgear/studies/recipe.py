@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -53,7 +53,6 @@ class Recipe:
         lines: its runs, for each dataset and seed; none for a table that counts the graphs.
         published: the paper's table; empty where the paper has no figures for it.
         figure: `encoders`, `sweeps` or `tradeoffs`; empty for none.
-        groups: names for sets of lines.
         claims: what the paper says about its lines.
         trends: what it says about its curves.
         seeds: how many, by default.
@@ -65,7 +64,6 @@ class Recipe:
     lines: tuple[Line, ...] = ()
     published: str = ""
     figure: str = ""
-    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     trends: tuple[Trend, ...] = ()
     seeds: int = 10
@@ -90,7 +88,6 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
         tuple(_lines(plan, quick)),
         plan.get("published", ""),
         plan.get("figure", ""),
-        groups,
         tuple(Claim.read(one, groups) for one in plan.get("claims", ())),
         tuple(Trend.read(one) for one in plan.get("trends", ())),
         1 if quick else plan.get("seeds", Recipe.seeds),

@@ -16,7 +16,14 @@ from fairgear.files import write_text
 from fairgear.methods import METHODS
 from fairgear.metrics import METRICS
 from fairgear.progress import log
-from fairgear.studies.claims import claim_verdicts, trend_verdicts
+from fairgear.studies.claims import (
+    Verdict,
+    claim_verdicts,
+    count_table,
+    trend_verdicts,
+    verdict_frame,
+    verdict_table,
+)
 from fairgear.studies.published import (
     NEAR,
     SPLIT,
@@ -27,9 +34,7 @@ from fairgear.studies.published import (
 from fairgear.studies.recipe import NAMES, Line, Recipe, read_recipe
 from fairgear.studies.records import Records, write_csv
 from fairgear.studies.spec import Cell, Study
-from fairgear.studies.summary import summary
-from fairgear.studies.tables import paper_latex, paper_markdown
-from fairgear.studies.verdicts import Verdict, count_table, verdict_frame, verdict_table
+from fairgear.studies.tables import paper_latex, paper_markdown, summary
 
 ALL = "all"
 # Significant digits in the file of rows.
@@ -150,7 +155,11 @@ def write_results(
     told: list[Verdict] = []
     for recipe in plan.recipes:
         if not recipe.lines:
-            parts |= _statistics(plan, recipe, folder)
+            try:
+                parts[recipe.name] = _statistics(plan, recipe, folder)
+            except FileError as error:
+                # Tables of rows need no files of datasets.
+                log(f"{recipe.name} is left out: {error}")
             continue
         rows = plan.rows(recipe, records)
         if rows.empty:
@@ -295,19 +304,8 @@ def _figures(recipe: Recipe, rows: pd.DataFrame, folder: Path) -> None:
             figures.save(figure, folder / f"tradeoff-r2-{dataset}")
 
 
-def _statistics(plan: Reproduction, recipe: Recipe, folder: Path) -> dict[str, str]:
-    """Table 1: the graphs as they are loaded, beside the paper's counts.
-
-    It is left out where the files of a dataset are not at hand.
-    """
-    try:
-        return {recipe.name: _counted(plan, recipe, folder)}
-    except FileError as error:
-        log(f"{recipe.name} is left out: {error}")
-        return {}
-
-
-def _counted(plan: Reproduction, recipe: Recipe, folder: Path) -> str:
+def _statistics(plan: Reproduction, recipe: Recipe, folder: Path) -> str:
+    """Table 1: the graphs as they are loaded, beside the paper's counts."""
     table = published_statistics().set_index("dataset")
     # Row by row as plain values: counts stay whole numbers beside the average degree.
     columns, told = list(table.columns), table.to_dict("index")

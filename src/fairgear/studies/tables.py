@@ -1,61 +1,85 @@
-"""Tables in Markdown and LaTeX: of a comparison, and beside what the paper has."""
+"""Tables: means over seeds, in Markdown and LaTeX, and beside what the paper has."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from fairgear.metrics import METRICS
 from fairgear.studies.published import NEAR
 
+LEVEL = 0.95
+Values = NDArray[np.float64]
 # In the paper's order; δCF as its code measures it, then as its text defines it.
-SHOWN = (
-    "accuracy",
-    "f1",
-    "auroc",
-    "delta_eo",
-    "delta_dp",
-    "delta_cf_released",
-    "delta_cf",
-    "r2",
-)
+SHOWN = ("accuracy", "f1", "auroc", "delta_eo", "delta_dp", "delta_cf_released", "delta_cf", "r2")
 HEAD = "method"
 Cells = Mapping[Any, Mapping[Any, Any]]
+Lines = Sequence[tuple[str, Cells]]
 _LATEX = {"Δ": r"$\Delta$", "δ": r"$\delta$", "λ": r"$\lambda$", "²": "$^2$", "ₛ": "$_s$"}
 _LATEX |= {"−": "$-$", "·": r"$\cdot$"}
 _LATEX |= {sign: rf"\{sign}" for sign in "_%&#${}"}
 _LATEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 
 
+def summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row for each dataset, method and metric, from one row for each run.
+
+    Columns: `dataset method metric mean std low high seeds rank`. `low` and `high` are Student's
+    interval of the mean over seeds; `std`, `low` and `high` are NaN with a single seed. Ranks are
+    among the methods of a dataset: 1 for the best mean, the same for equal means, NaN where the
+    metric is undefined.
+    """
+    found = []
+    for (dataset, method), runs in rows.groupby(["dataset", "method"], sort=False):
+        for metric in METRICS:
+            values = pd.to_numeric(runs[metric], errors="coerce").dropna().to_numpy(np.float64)
+            mean, std, low, high = _over_seeds(values)
+            found.append((dataset, method, metric, mean, std, low, high, len(values)))
+    table = pd.DataFrame(
+        found, columns=["dataset", "method", "metric", "mean", "std", "low", "high", "seeds"]
+    )
+    best_first = table["mean"].where(
+        table["metric"].map(lambda name: METRICS[name].direction == "lower"), -table["mean"]
+    )
+    ranks = best_first.groupby([table["dataset"], table["metric"]]).rank(method="min")
+    return table.assign(rank=ranks)
+
+
+def interval(values: Values, level: float = LEVEL) -> tuple[float, float, float]:
+    """The mean and the ends of Student's interval; without a spread the ends are the mean."""
+    mean, std = float(values.mean()), float(values.std(ddof=1))
+    reach = float(student.ppf((1 + level) / 2, len(values) - 1)) * std / math.sqrt(len(values))
+    return mean, mean - reach, mean + reach
+
+
 def comparison_markdown(
     table: pd.DataFrame, remarks: Mapping[str, Sequence[str]] | None = None
 ) -> str:
     """One table a dataset: methods by metrics, each "mean ± std (rank)"; then its remarks."""
-    parts = []
-    for dataset, lines in _by_dataset(table, "method"):
-        rows = [
-            [f"`{name}`", *(_ranked(of[metric], "{} ± {}") for metric in METRICS)]
-            for name, of in lines
-        ]
+
+    def one(dataset: str, lines: Lines) -> str:
+        rows = [[f"`{name}`", *(_ranked(of[m], "{} ± {}") for m in METRICS)] for name, of in lines]
         told = [f"- {remark}" for remark in (remarks or {}).get(dataset, ())]
-        text = _markdown(dataset, _labels(METRICS), rows)
-        parts.append("\n".join([text, *([""] if told else []), *told]))
-    return "\n\n".join(parts) + "\n"
+        return "\n".join([_markdown(dataset, METRICS, rows), *([""] if told else []), *told])
+
+    return _each(table, "method", one)
 
 
 def comparison_latex(table: pd.DataFrame) -> str:
     """The same as one tabular a dataset."""
-    parts = []
-    for dataset, lines in _by_dataset(table, "method"):
-        rows = [
-            [in_latex(name), *(_ranked(of[metric], r"${} \pm {}$") for metric in METRICS)]
-            for name, of in lines
-        ]
-        parts.append(_latex(dataset, _labels(METRICS), rows))
-    return "\n\n".join(parts) + "\n"
+    form = r"${} \pm {}$"
+
+    def one(dataset: str, lines: Lines) -> str:
+        rows = [[in_latex(name), *(_ranked(of[m], form) for m in METRICS)] for name, of in lines]
+        return _latex(dataset, METRICS, rows)
+
+    return _each(table, "method", one)
 
 
 def published_markdown(both: pd.DataFrame) -> str:
@@ -63,40 +87,43 @@ def published_markdown(both: pd.DataFrame) -> str:
 
     What is further off than `NEAR` is in bold.
     """
-    parts = []
-    for dataset, lines in _by_dataset(both, "method"):
+
+    def one(dataset: str, lines: Lines) -> str:
         names = [name for name in METRICS if any(name in of for _, of in lines)]
         rows = [[f"`{name}`", *(_against(of[metric]) for metric in names)] for name, of in lines]
-        parts.append(_markdown(dataset, _labels(names), rows))
-    return "\n\n".join(parts) + "\n"
+        return _markdown(dataset, names, rows)
+
+    return _each(both, "method", one)
 
 
 def paper_markdown(table: pd.DataFrame) -> str:
     """One table a dataset, the published figures under ours; see `NEAR` for what is in bold."""
-    parts = []
-    for dataset, lines in _by_dataset(table, "line"):
+
+    def one(dataset: str, lines: Lines) -> str:
         rows = []
         for name, of in lines:
             seeds = max(int(of[metric]["seeds"]) for metric in SHOWN)
             rows.append([f"**{name}**", *(_measured(of[metric]) for metric in SHOWN), str(seeds)])
             if _has_published(of):
                 rows.append(["*published*", *(_published(of[metric]) for metric in SHOWN), ""])
-        parts.append(_markdown(dataset, [*_labels(SHOWN), "seeds"], rows))
-    return "\n\n".join(parts) + "\n"
+        return _markdown(dataset, SHOWN, rows, "seeds")
+
+    return _each(table, "line", one)
 
 
 def paper_latex(table: pd.DataFrame) -> str:
     """The same as one tabular a dataset."""
-    parts = []
-    for dataset, lines in _by_dataset(table, "line"):
+
+    def one(dataset: str, lines: Lines) -> str:
         rows = []
         for name, of in lines:
-            rows.append([in_latex(name), *(_spread(of[one], "mean", "std") for one in SHOWN)])
+            rows.append([in_latex(name), *(_spread(of[m], "mean", "std") for m in SHOWN)])
             if _has_published(of):
-                figures = (_spread(of[one], "published", "published_std") for one in SHOWN)
+                figures = (_spread(of[m], "published", "published_std") for m in SHOWN)
                 rows.append([r"\quad published", *figures])
-        parts.append(_latex(dataset, _labels(SHOWN), rows))
-    return "\n\n".join(parts) + "\n"
+        return _latex(dataset, SHOWN, rows)
+
+    return _each(table, "line", one)
 
 
 def in_latex(label: str) -> str:
@@ -104,33 +131,36 @@ def in_latex(label: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in label)
 
 
-def _by_dataset(table: pd.DataFrame, key: str) -> list[tuple[str, list[tuple[str, Cells]]]]:
-    """Datasets, their lines, and the cells of each line by metric, all in the table's order."""
-    return [
-        (
-            str(dataset),
-            [
-                (str(name), cells.set_index("metric").to_dict("index"))
-                for name, cells in rows.groupby(key, sort=False)
-            ],
-        )
-        for dataset, rows in table.groupby("dataset", sort=False)
-    ]
+def _over_seeds(values: Values) -> tuple[float, ...]:
+    if len(values) == 0:
+        return (math.nan,) * 4
+    mean = float(values.mean())
+    if len(values) == 1:
+        return mean, math.nan, math.nan, math.nan
+    return mean, float(values.std(ddof=1)), *interval(values)[1:]
 
 
-def _labels(metrics: Iterable[str]) -> list[str]:
-    return [METRICS[name].label for name in metrics]
+def _each(table: pd.DataFrame, key: str, one: Callable[[str, Lines], str]) -> str:
+    """The tables of all datasets; a line has a cell for each metric, all in the table's order."""
+    found = []
+    for dataset, rows in table.groupby("dataset", sort=False):
+        lines = rows.groupby(key, sort=False)
+        cells = [(str(name), of.set_index("metric").to_dict("index")) for name, of in lines]
+        found.append(one(str(dataset), cells))
+    return "\n\n".join(found) + "\n"
 
 
-def _markdown(dataset: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _markdown(dataset: str, metrics: Iterable[str], rows: Iterable[list[str]], *more: str) -> str:
+    heads = [*(METRICS[name].label for name in metrics), *more]
     lines = [f"### {dataset}", "", f"| {HEAD} | {' | '.join(heads)} |"]
     lines.append("|---|" + "---:|" * len(heads))
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def _latex(dataset: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"% {dataset}", r"\begin{tabular}{l" + "r" * len(heads) + "}", r"\hline"]
-    lines += [" & ".join([HEAD, *map(in_latex, heads)]) + r" \\", r"\hline"]
+def _latex(dataset: str, metrics: Iterable[str], rows: Iterable[list[str]]) -> str:
+    heads = [HEAD, *(in_latex(METRICS[name].label) for name in metrics)]
+    lines = [f"% {dataset}", r"\begin{tabular}{l" + "r" * (len(heads) - 1) + "}", r"\hline"]
+    lines += [" & ".join(heads) + r" \\", r"\hline"]
     lines += [" & ".join(row) + r" \\" for row in rows]
     return "\n".join([*lines, r"\hline", r"\end{tabular}"])
 
