@@ -25,9 +25,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "graphsage": NETWORK,
     "gin": NETWORK,
     "c-enc": NETWORK,
-    "fairgnn": {**NETWORK, "estimator_steps": 10},
-    "nifty-gcn": NETWORK,
-    "nifty-sage": NETWORK,
+    "fairgnn": {**NETWORK, "estimator_steps": 10, "known_sens": 80},
+    "nifty-gcn": {**NETWORK, "drop_edges": 0.1},
+    "nifty-sage": {**NETWORK, "drop_edges": 0.1},
 }
 # Methods that ignore the seed.
 DETERMINISTIC = (

@@ -361,13 +361,10 @@ def test_a_graph_without_edges_can_be_learned_from(graph: SensitiveGraph) -> Non
     assert small(steps=2, drop_edges=0.5).fit(alone).predict_proba(alone).shape == (300, 2)
 
 
-@pytest.mark.parametrize(
-    ("kind", "batches"), [(NiftySage, {}), (NiftyGcn, {"batch_size": 40, "fanout": 3})]
-)
-def test_it_keeps_the_promises_of_all_methods(kind: type[Nifty], batches: dict[str, Any]) -> None:
-    settings = {"steps": 22, "drop_edges": 0.1, **batches}
-    assert "relabelling" in check_method(kind, settings=settings)
-    assert METHODS[kind.name] is kind
+def test_it_keeps_the_contract_with_batches() -> None:
+    settings = {"steps": 22, "drop_edges": 0.1, "batch_size": 40, "fanout": 3}
+    assert "relabelling" in check_method(NiftyGcn, settings=settings)
+    assert tuple(METHODS[kind.name] for kind in KINDS) == KINDS
 
 
 def test_settings_out_of_range_are_refused() -> None:

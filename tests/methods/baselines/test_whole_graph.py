@@ -24,7 +24,6 @@ from fairgear.methods.baselines.gnn import (
     GcnLayer,
     Gin,
     GinLayer,
-    GraphLayer,
     GraphSage,
     SageLayer,
 )
@@ -61,7 +60,7 @@ def fitted(request: pytest.FixtureRequest, graph: SensitiveGraph) -> WholeGraph:
     return small(request.param, threshold="validation").fit(graph)
 
 
-def own_layer(kind: type[GraphLayer], theirs: nn.Module, width: int, out: int) -> GraphLayer:
+def own_layer(kind: type[nn.Module], theirs: nn.Module, width: int, out: int) -> nn.Module:
     """A layer with the weights of PyTorch Geometric's."""
     ours = kind(width, out)
     names = {
@@ -83,7 +82,7 @@ def own_layer(kind: type[GraphLayer], theirs: nn.Module, width: int, out: int) -
 
 @pytest.mark.parametrize("width", [5, 9])
 @pytest.mark.parametrize("kind", [GcnLayer, SageLayer, GinLayer])
-def test_layers_are_those_of_pytorch_geometric(kind: type[GraphLayer], width: int) -> None:
+def test_layers_are_those_of_pytorch_geometric(kind: type[nn.Module], width: int) -> None:
     graph = random_graph(n=50, edges=80)
     torch.manual_seed(0)
     conv: nn.Module

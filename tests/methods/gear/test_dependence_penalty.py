@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgear.methods.gear.loss import DependencePenalty, adjusted
 
 
+@settings(max_examples=25)
 @given(st.floats(0.05, 0.6), st.floats(0.01, 0.5))
 def test_it_ends_where_r2_is_at_the_limit(free: float, limit: float) -> None:
     # A world in which a weight w holds R² down to free / (1 + w), a fifth of the way each look.

@@ -41,7 +41,7 @@ def test_a_limit_on_r2_is_kept_in_training(dense: SensitiveGraph) -> None:
 
     def r2_of(limit: float) -> float:
         gear = tiny(
-            r2_limit=limit, steps=200, validate_every=10, averaging=0.0, erase=None, logit_weight=0
+            r2_limit=limit, steps=100, averaging=0.0, erase=None, row_norm=False, logit_weight=0
         ).fit(people)
         rows = gear.history_["network"].training
         assert (limit < 1) == ("dependence" in rows[-1])
@@ -58,6 +58,7 @@ def test_the_penalty_weighs_r2_and_makes_logits_heavier(
     data = GearData.of(dense, fitted.ego_index(dense), scaler, torch.device("cpu"))
     recipe = config.recipes(100)[0]
     network = GearNetwork(len(scaler.mean), config, recipe)
+    network.fit_inputs(data.x_sample, data.sens_sample, scaler, None)
     task = GearTask(network, config, recipe, fitted.generator(), data)
     people = torch.arange(30)
 
@@ -109,8 +110,9 @@ def test_doses_are_whole_where_s_undoes_the_shift(
 
 def test_flips_are_counted_at_the_threshold_in_use() -> None:
     logits = torch.tensor([-1.0, 0.5, 2.0, 3.0])
-    own, around = logits + torch.tensor([0.0, -1.0, 0.0, -1.5]), logits[None] - 0.2
-    views = Views(logits, logits, (own, own), (around, around))
+    own = logits + torch.tensor([0.0, -1.0, 0.0, -1.5])
+    stacked = torch.stack([logits, own, logits - 0.2])
+    views = Views(stacked, stacked, own=1)
     # At 0 one of four changes sign under its own perturbation; at 1.9 two do in all.
     assert views.flip_rate() == (1 / 4 + 0) / 2
     assert views.flip_rate(1.9) == (1 / 4 + 1 / 4) / 2

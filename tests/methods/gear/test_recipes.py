@@ -16,7 +16,7 @@ from fairgear.methods import Gear, load_model
 from fairgear.methods.gear.config import Recipe
 from fairgear.tensor_files import read_tensors, write_tensors
 from fairgear.training import Task, Validation
-from tests.methods.gear.tiny import tiny
+from tests.methods.gear.tiny import tiny, two_recipes
 
 
 def settled(recipe: Recipe) -> Gear:
@@ -27,7 +27,7 @@ def settled(recipe: Recipe) -> Gear:
 def test_both_ways_are_tried_and_the_better_on_validation_people_is_kept(
     dense: SensitiveGraph, tmp_path: Path
 ) -> None:
-    gear = tiny().fit(dense)
+    gear = two_recipes().fit(dense)
     assert len(gear.trials_) == 2
     best = max(gear.trials_, key=lambda trial: trial.score)
     assert gear.recipe_ == best.recipe
@@ -77,7 +77,7 @@ def test_the_choice_is_by_the_score_whichever_comes_first(
         return Validation(float((self.recipe.layers == 2) == bool(winner)), {"auroc": 0.5})
 
     monkeypatch.setattr(GearTask, "validate", validate)
-    gear = tiny(variant="nc").fit(dense)
+    gear = two_recipes(variant="nc").fit(dense)
     assert gear.recipe_ == gear.trials_[winner].recipe
     assert [trial.score for trial in gear.trials_] == [float(winner == 0), float(winner == 1)]
 
@@ -88,7 +88,7 @@ def test_an_interrupted_second_way_goes_on(
     from fairgear.methods.gear.training import GearTask
     from fairgear.training import Checkpoint
 
-    whole = tiny(variant="nc").fit(dense)
+    whole = two_recipes(variant="nc").fit(dense)
     monkeypatch.setattr(Checkpoint, "due", lambda self: True)
     work, asked = GearTask.step, []
 
@@ -100,9 +100,9 @@ def test_an_interrupted_second_way_goes_on(
 
     monkeypatch.setattr(GearTask, "step", step)
     with pytest.raises(KeyboardInterrupt):
-        tiny(variant="nc").fit(dense, checkpoint=tmp_path)
+        two_recipes(variant="nc").fit(dense, checkpoint=tmp_path)
     before = len(asked)
-    resumed = tiny(variant="nc").fit(dense, checkpoint=tmp_path)
+    resumed = two_recipes(variant="nc").fit(dense, checkpoint=tmp_path)
     assert asked[before] == (2, 7), "the first way is not trained again"
     assert resumed.trials_ == whole.trials_
     assert np.array_equal(resumed.predict_proba(dense), whole.predict_proba(dense))

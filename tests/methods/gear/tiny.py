@@ -11,15 +11,34 @@ from fairgear.methods.gear.config import Recipe
 
 # A discriminator with a weight: without, its randomness could not be seen.
 GENERATOR = GeneratorConfig(steps=20, hidden=16, latent=4, discriminator_weight=5.0)
-CONSTANTS = {item.name for item in fields(Recipe)} - {item.name for item in fields(GearConfig)}
+# One recipe, with everything that either of the two has.
+ONE: dict[str, Any] = {
+    "layers": 2,
+    "dropout": 0.3,
+    "weight_decay": 1e-4,
+    "row_norm": True,
+    "direction": "generator",
+    "consistency": "boundary",
+    "ranks": True,
+    "averaging": 0.9,
+    "validate_every": 10,
+}
 
 
 def tiny(**settings: Any) -> Gear:
-    """A Gear of 16 dimensions and 20 steps; constants of recipes are overridden by name."""
-    small: dict[str, Any] = {"dim": 16, "steps": 20, "k": 8, "validate_every": 10}
+    """A Gear of 16 dimensions, 20 steps and one recipe, whose constants can be given by name."""
+    small: dict[str, Any] = {"dim": 16, "steps": 20, "k": 8, "logit_weight": 1.0}
+    small |= {"learning_rate": 0.01, "batch_size": 100, "threshold": "half"}
     given = small | {"generator": GENERATOR, "device": "cpu"} | settings
-    recipe = {name: given.pop(name) for name in sorted(CONSTANTS & set(given))}
-    return Gear(**(given | {"recipe": recipe | given.get("recipe", {})}))
+    names = {item.name for item in fields(Recipe)} - {item.name for item in fields(GearConfig)}
+    own = {name: given.pop(name) for name in sorted(names & set(given))}
+    return Gear(**(given | {"recipe": ONE | own | given.get("recipe", {})}))
+
+
+def two_recipes(**settings: Any) -> Gear:
+    """The same with both recipes."""
+    small: dict[str, Any] = {"dim": 16, "steps": 20, "k": 8, "recipe": {"validate_every": 10}}
+    return Gear(**(small | {"generator": GENERATOR, "device": "cpu"} | settings))
 
 
 def telling(graph: SensitiveGraph) -> SensitiveGraph:

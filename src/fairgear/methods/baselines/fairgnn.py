@@ -30,7 +30,7 @@ from fairgear.nn import objectives
 from fairgear.settings import OneOf, Range
 from fairgear.training import Validation, train
 
-_LAYERS: dict[str, type[GraphLayer]] = {"gcn": GcnLayer, "graphsage": SageLayer}
+_LAYERS: dict[str, GraphLayer] = {"gcn": GcnLayer, "graphsage": SageLayer}
 # Lower than the usual 0.9, as is common in adversarial training.
 _ADVERSARY_MOMENTUM = 0.5
 # The share of steps before which the adversary is too weak for its verdict to count.
@@ -126,8 +126,8 @@ class FairGnnTask(WholeGraphTask):
     def sens_score(self) -> Tensor:
         """ŝ (n,): s if known, else the estimated probability of s = 1."""
         estimate = estimated(self.modules["estimator"], self.graph, self.config)
-        told = self.graph.sens.to(estimate.dtype)
-        return torch.where(self.graph.known, told, estimate.to(told.device))
+        sens = self.graph.sens.to(estimate.dtype)
+        return torch.where(self.graph.known, sens, estimate.to(sens.device))
 
     def train_estimator(self) -> None:
         """Train it on those who disclosed s, from features and edges alone."""

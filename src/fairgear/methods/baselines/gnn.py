@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from itertools import pairwise
 from typing import ClassVar
 
@@ -14,24 +14,16 @@ from fairgear.methods.base import METHODS
 from fairgear.methods.baselines.neighbors import Neighbors
 from fairgear.methods.baselines.whole_graph import WholeGraph, WholeGraphConfig
 
-
-class GraphLayer(nn.Module, ABC):
-    """One layer, from its widths."""
-
-    @abstractmethod
-    def __init__(self, width_in: int, width_out: int) -> None:
-        super().__init__()
-
-    @abstractmethod
-    def forward(self, x: Tensor, neighbors: Neighbors) -> Tensor:
-        """New features (m, width_out); meaningless for people without their neighbours."""
+# A layer, from its widths: its forward takes features (m, width_in) and `Neighbors`. What it
+# returns for people whose neighbours are left out is meaningless.
+GraphLayer = Callable[[int, int], nn.Module]
 
 
-class GcnLayer(GraphLayer):
+class GcnLayer(nn.Module):
     """Kipf and Welling: D^-½ (A + I) D^-½ X W + b."""
 
     def __init__(self, width_in: int, width_out: int) -> None:
-        super().__init__(width_in, width_out)
+        super().__init__()
         self.linear = nn.Linear(width_in, width_out, bias=False)
         self.bias = nn.Parameter(torch.zeros(width_out))
 
@@ -45,11 +37,11 @@ class GcnLayer(GraphLayer):
         return out + self.bias
 
 
-class SageLayer(GraphLayer):
+class SageLayer(nn.Module):
     """GraphSAGE with the mean of the neighbours: mean(X) W₁ + X W₂ + b."""
 
     def __init__(self, width_in: int, width_out: int) -> None:
-        super().__init__(width_in, width_out)
+        super().__init__()
         self.around = nn.Linear(width_in, width_out)
         self.own = nn.Linear(width_in, width_out, bias=False)
 
@@ -59,11 +51,11 @@ class SageLayer(GraphLayer):
         return out
 
 
-class GinLayer(GraphLayer):
+class GinLayer(nn.Module):
     """GIN: neighbours' sum plus (1 + ε) times the node itself, through a two-layer MLP."""
 
     def __init__(self, width_in: int, width_out: int) -> None:
-        super().__init__(width_in, width_out)
+        super().__init__()
         self.eps = nn.Parameter(torch.zeros(1))
         # Layer norm, since with batch norm a person's output would depend on the batch.
         self.mlp = nn.Sequential(
@@ -88,7 +80,7 @@ class LayeredEncoder(nn.Module):
         config: number and width of the layers, and the dropout.
     """
 
-    def __init__(self, layer: type[GraphLayer], width: int, config: WholeGraphConfig) -> None:
+    def __init__(self, layer: GraphLayer, width: int, config: WholeGraphConfig) -> None:
         super().__init__()
         widths = [width] + [config.dim] * config.layers
         self.layers = nn.ModuleList(layer(before, after) for before, after in pairwise(widths))
@@ -106,7 +98,7 @@ class LayeredEncoder(nn.Module):
 class LayeredGraph(WholeGraph):
     """A stack of one kind of layer and a linear classifier."""
 
-    layer: ClassVar[type[GraphLayer]]
+    layer: ClassVar[type[nn.Module]]
 
     def encoder(self, width: int, config: WholeGraphConfig) -> nn.Module:
         """The stack."""

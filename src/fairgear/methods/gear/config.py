@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Self
 
 from fairgear.errors import ParameterError
@@ -45,29 +45,29 @@ class Recipe(Config):
 
     With few labels, the right amount of regularisation depends on how predictable the label is. So
     with few labels both `REGULARISED` and `FLEXIBLE` are trained, and the validation set decides;
-    with many, `FLEXIBLE_MANY` is.
+    with many, `FLEXIBLE_MANY` is. The defaults are those of `REGULARISED`.
     """
 
-    layers: Annotated[int, Range(1, 16)]
+    layers: Annotated[int, Range(1, 16)] = 1
     """Of the encoder."""
-    dropout: Annotated[float, Range(0, 0.99)]
+    dropout: Annotated[float, Range(0, 0.99)] = 0.5
     """In encoder and classifier."""
-    weight_decay: Annotated[float, Range(0, math.inf)]
+    weight_decay: Annotated[float, Range(0, math.inf)] = 1e-3
     """μ: weight of the squared norm of the parameters."""
-    logit_weight: Annotated[float, Range(0, math.inf)]
-    learning_rate: Annotated[float, Range(1e-8, 10.0)]
-    steps: Annotated[int, Range(1, 10**7)]
-    batch_size: Annotated[int, Range(2, 10**6)]
-    threshold: Annotated[str, OneOf("half", "validation")]
-    row_norm: bool
+    logit_weight: Annotated[float, Range(0, math.inf)] = 1.0
+    learning_rate: Annotated[float, Range(1e-8, 10.0)] = 0.01
+    steps: Annotated[int, Range(1, 10**7)] = 1000
+    batch_size: Annotated[int, Range(2, 10**6)] = 100
+    threshold: Annotated[str, OneOf("half", "validation")] = "half"
+    row_norm: bool = False
     """Whether rows are scaled to unit norm, which removes a factor common to all features."""
-    direction: Annotated[str, OneOf("generator", "means")]
+    direction: Annotated[str, OneOf("generator", "means")] = "generator"
     """What is erased: the generator's shift, or the difference of the groups' means."""
-    consistency: Annotated[str, OneOf("logit", "boundary")]
+    consistency: Annotated[str, OneOf("logit", "boundary")] = "logit"
     """What must be alike: the logit, or its tanh, which differs only near the boundary."""
-    ranks: bool
+    ranks: bool = False
     """Whether the encoder also sees the rank of each feature."""
-    averaging: Annotated[float, Range(0, 0.9999)]
+    averaging: Annotated[float, Range(0, 0.9999)] = 0.99
     """Decay of the running average of the weights that is validated and kept; 0 for none."""
     min_dose: Annotated[float, Range(0, 1)] = 0.0
     """Counterfactual changes are scaled by a dose drawn from [min_dose, 1]."""
@@ -81,30 +81,13 @@ class Recipe(Config):
     """Steps between two validations."""
 
 
-REGULARISED = Recipe(
-    layers=1,
-    dropout=0.5,
-    weight_decay=1e-3,
-    logit_weight=1.0,
-    learning_rate=0.01,
-    steps=1000,
-    batch_size=100,
-    threshold="half",
-    row_norm=False,
-    direction="generator",
-    consistency="logit",
-    ranks=False,
-    averaging=0.99,
-)
+REGULARISED = Recipe()
 FLEXIBLE = Recipe(
     layers=2,
     dropout=0.3,
     weight_decay=1e-5,
     logit_weight=2.0,
-    learning_rate=0.01,
     steps=2000,
-    batch_size=100,
-    threshold="half",
     row_norm=True,
     direction="means",
     consistency="boundary",
@@ -184,7 +167,7 @@ class GearConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Recipe.from_dict(asdict(FLEXIBLE) | self.recipe)
+        Recipe.from_dict(self.recipe)
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:

@@ -137,13 +137,10 @@ class _Correction(nn.Module):
         super().__init__()
         self.tail = tail
         kept = min(width, _DIRECTIONS)
-        self.register_buffer("mean", torch.zeros(width))
-        self.register_buffer("spread", torch.ones(width))
-        self.register_buffer("linear", torch.zeros(width))
-        self.register_buffer("directions", torch.zeros(width, kept))
-        self.register_buffer("form", torch.zeros(kept, kept))
-        self.register_buffer("level", torch.zeros(()))
-        self.register_buffer("most", torch.zeros(()))
+        shapes = {"mean": (width,), "spread": (width,), "linear": (width,), "level": (), "most": ()}
+        for name, shape in {**shapes, "directions": (width, kept), "form": (kept, kept)}.items():
+            self.register_buffer(name, torch.zeros(shape))
+        self.spread.fill_(1.0)
 
     def fit(self, unit: Tensor, norm: Tensor, sizes: Tensor) -> None:
         """Learn by least squares.

@@ -77,20 +77,25 @@ def adjusted(r2: float, people: int) -> float:
 
 @dataclass(frozen=True)
 class Views:
-    """Embeddings and logits of the same people in the factual and the perturbed egos."""
+    """The same people in factual egos, then `own` self-perturbed and neighbour-perturbed ones."""
 
     z: Tensor
+    """(views, B, dim)."""
     logits: Tensor
-    own: tuple[Tensor, Tensor] | None
-    """Self-perturbed."""
-    around: tuple[Tensor, Tensor] | None
-    """Neighbour-perturbed, (draws, B, …)."""
+    """(views, B)."""
+    own: int
+    """Self-perturbed views: 0 or 1."""
+
+    def parts(self) -> list[slice]:
+        """The self-perturbed and the neighbour-perturbed views, where there are any."""
+        first = 1 + self.own
+        found = [slice(1, first), slice(first, len(self.z))]
+        return [part for part in found if part.start < part.stop]
 
     def flip_rate(self, cut: float = 0.0) -> float:
         """The share of labels, 1 for logits above `cut`, that the perturbations flip."""
-        label = self.logits > cut
-        perturbed = [pair[1] for pair in (self.own, self.around) if pair is not None]
-        flips = [((logits > cut) != label).double().mean() for logits in perturbed]
+        labels = self.logits > cut
+        flips = [(labels[part] != labels[0]).double().mean() for part in self.parts()]
         return float(torch.stack(flips).mean()) if flips else 0.0
 
 
@@ -125,7 +130,7 @@ class GearLoss:
         parts = {"prediction": F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))}
         parts |= self.fairness(views)
         if self.penalty.active:
-            parts["dependence"] = objectives.dependence(views.logits, sens_around)
+            parts["dependence"] = objectives.dependence(views.logits[0], sens_around)
         auxiliary = self.network.encoder.auxiliary_loss(
             self.network.inputs(labelled), labelled.adjacency, labelled.mask
         )
@@ -143,17 +148,15 @@ class GearLoss:
     def fairness(self, views: Views) -> dict[str, Tensor]:
         """L_f and the inconsistency of the logits, over the perturbations that take part."""
         distances, gaps = [], []
-        share = self.config.neighbor_weight
         gap = objectives.logit_inconsistency
         if self.recipe.consistency == "boundary":
             gap = objectives.boundary_inconsistency
-        if views.own is not None:
-            distances.append((1 - share) * objectives.cosine_distance(views.z, views.own[0]))
-            gaps.append(gap(views.logits, views.own[1]))
-        if views.around is not None:
-            z, logits = views.around
-            distances.append(share * objectives.cosine_distance(views.z, z.mean(dim=0)))
-            gaps.append(gap(views.logits[None], logits))
+        for part in views.parts():
+            is_own = views.own and part.start == 1
+            share = 1 - self.config.neighbor_weight if is_own else self.config.neighbor_weight
+            other = views.z[part].mean(dim=0)
+            distances.append(share * objectives.cosine_distance(views.z[0], other))
+            gaps.append(gap(views.logits[:1], views.logits[part]))
         if not distances:
             return {}
         parts = {"fairness": torch.stack(distances).sum()}
@@ -176,12 +179,8 @@ class GearLoss:
         return self._split(z, logits, len(ego))
 
     def _split(self, z: Tensor, logits: Tensor, people: int) -> Views:
-        """Views of `people` from their factual, self- and neighbour-perturbed rows in turn."""
-        zs, ls = torch.split(z, people), torch.split(logits, people)
-        own = (zs[1], ls[1]) if self.config.perturbs_self else None
-        begin = 1 + int(self.config.perturbs_self)
-        around = (torch.stack(zs[begin:]), torch.stack(ls[begin:])) if len(zs) > begin else None
-        return Views(zs[0], ls[0], own, around)
+        shape = (-1, people)
+        return Views(z.view(*shape, z.shape[-1]), logits.view(shape), self.config.perturbs_self)
 
     def _perturbed_sens(self, ego: Ego) -> Tensor | None:
         """The values of s (views, B, k) to generate for: own first, then neighbours'."""
@@ -216,24 +215,6 @@ class GearLoss:
         upper = torch.triu(torch.rand_like(chance) < chance, diagonal=1) & pairs
         adjacency = (upper | upper.transpose(1, 2)).to(ego.x.dtype)
         return replace(ego, adjacency=adjacency)
-
-
-def concatenated_views(parts: list[Views]) -> Views:
-    """The views of several chunks of people as those of all."""
-
-    def both(pairs: list[tuple[Tensor, Tensor] | None], dim: int) -> tuple[Tensor, Tensor] | None:
-        present = [pair for pair in pairs if pair is not None]
-        if not present:
-            return None
-        z, logits = zip(*present, strict=True)
-        return torch.cat(z, dim=dim), torch.cat(logits, dim=dim)
-
-    return Views(
-        torch.cat([part.z for part in parts]),
-        torch.cat([part.logits for part in parts]),
-        both([part.own for part in parts], 0),
-        both([part.around for part in parts], 1),
-    )
 
 
 def concatenated(egos: list[Ego]) -> Ego:

@@ -13,13 +13,7 @@ from fairgear.distributed import broadcast
 from fairgear.methods.gear.config import GearConfig, Recipe
 from fairgear.methods.gear.data import GearData
 from fairgear.methods.gear.generator import Generator
-from fairgear.methods.gear.loss import (
-    DependencePenalty,
-    GearLoss,
-    Views,
-    adjusted,
-    concatenated_views,
-)
+from fairgear.methods.gear.loss import DependencePenalty, GearLoss, Views, adjusted
 from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.thresholds import advice, most_accurate
 from fairgear.nn import objectives
@@ -79,7 +73,9 @@ class GearTask(Task):
         """AUROC, loss and flips on the validation set, under the generator."""
         chunks = torch.split(self.val_rows, _CHUNK)
         views = [self.average_loss.validation_views(self.egos(rows)) for rows in chunks]
-        outcome = self.scored(concatenated_views(views))
+        z = torch.cat([part.z for part in views], dim=1)
+        logits = torch.cat([part.logits for part in views], dim=1)
+        outcome = self.scored(Views(z, logits, views[0].own))
         if self.penalty.active:
             # Machines round differently; rank 0 decides for all.
             r2 = broadcast(outcome.figures["dependence"])
@@ -88,7 +84,7 @@ class GearTask(Task):
 
     def scored(self, views: Views) -> Validation:
         """The score of the views of the validation set."""
-        y, logits = self.y[self.val_rows], views.logits
+        y, logits = self.y[self.val_rows], views.logits[0]
         usable = bool(logits.isfinite().all())
         auroc = float(roc_auc_score(y.cpu(), logits.cpu())) if usable else 0.0
         loss = F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))
