@@ -14,7 +14,7 @@ from scipy import stats
 from fairgear.metrics import METRICS
 from fairgear.studies.tables import LEVEL, Values, interval
 
-HOLDS, FAILS, OPEN = "holds", "does not", "cannot be told"
+HOLDS, FAILS, OPEN = "holds", "does not", "undecided"
 BEST, COMPARABLE = "best", "comparable"
 FALLS, SLIGHTLY, LEVELS_OFF = "falls", "slightly", "levels off"
 # Fewer seeds say too little about a spread.
@@ -128,11 +128,11 @@ def claim_verdicts(claim: Claim, rows: pd.DataFrame, published: pd.DataFrame) ->
         for subject in claim.subjects:
             for metric in claim.metrics:
                 wide = _complete(part, metric, [subject, *claim.against])
-                told: Published = (
+                means: Published = (
                     theirs[theirs["metric"] == metric].set_index("line").to_dict("index")
                 )
-                verdict, because = _test_claim(claim, subject, metric, wide, told)
-                agrees = _in_paper(claim, subject, metric, told)
+                verdict, because = _test_claim(claim, subject, metric, wide, means)
+                agrees = _in_paper(claim, subject, metric, means)
                 yield Verdict(claim.text, str(dataset), subject, metric, verdict, because, agrees)
 
 
@@ -158,12 +158,12 @@ def verdict_frame(found: Sequence[Verdict]) -> pd.DataFrame:
 
 
 def verdict_counts(found: Sequence[Verdict]) -> list[tuple[str, ...]]:
-    """Claim, subject, and in how many datasets and metrics it holds, does not, or is open."""
-    told: dict[tuple[str, str], dict[str, int]] = {}
+    """Claim, subject, and in how many datasets and metrics it holds, does not, or is undecided."""
+    counts: dict[tuple[str, str], dict[str, int]] = {}
     for one in found:
         key = (one.claim, one.subject)
-        told.setdefault(key, dict.fromkeys((HOLDS, FAILS, OPEN), 0))[one.verdict] += 1
-    return [(*key, *map(str, of.values())) for key, of in told.items()]
+        counts.setdefault(key, dict.fromkeys((HOLDS, FAILS, OPEN), 0))[one.verdict] += 1
+    return [(*key, *map(str, of.values())) for key, of in counts.items()]
 
 
 def count_table(found: Sequence[Verdict]) -> str:
@@ -206,15 +206,15 @@ def _complete(part: pd.DataFrame, metric: str, lines: list[str]) -> pd.DataFrame
 
 
 def _test_claim(
-    claim: Claim, subject: str, metric: str, wide: pd.DataFrame, told: Published
+    claim: Claim, subject: str, metric: str, wide: pd.DataFrame, paper: Published
 ) -> tuple[str, str]:
     if wide.empty:
         return OPEN, "runs are missing"
     margin = 0.0
     if claim.test == COMPARABLE:
-        if subject not in told:
+        if subject not in paper:
             return OPEN, "no published deviation"
-        margin = float(told[subject]["published_std"])
+        margin = float(paper[subject]["published_std"])
     # Runs with an undefined metric must not drop out silently.
     undefined = int(wide.isna().any(axis=1).sum())
     if undefined:
@@ -243,14 +243,14 @@ def _difference(name: str, gain: Values, sign: float, level: float, margin: floa
     return f"against {name}: {mean:+.4f} ({low:+.4f} to {high:+.4f}, {len(gain)} seeds{allowed})"
 
 
-def _in_paper(claim: Claim, subject: str, metric: str, told: Published) -> bool | None:
+def _in_paper(claim: Claim, subject: str, metric: str, paper: Published) -> bool | None:
     """Whether the published means alone agree."""
-    if not {subject, *claim.against} <= set(told):
+    if not {subject, *claim.against} <= set(paper):
         return None
-    own, better = float(told[subject]["published"]), METRICS[metric].better
-    others = [float(told[name]["published"]) for name in claim.against]
+    own, better = float(paper[subject]["published"]), METRICS[metric].better
+    others = [float(paper[name]["published"]) for name in claim.against]
     if claim.test == COMPARABLE:
-        margin = float(told[subject]["published_std"])
+        margin = float(paper[subject]["published_std"])
         own += margin if METRICS[metric].direction == "higher" else -margin
         return not any(better(other, own) for other in others)
     return all(better(own, other) for other in others)

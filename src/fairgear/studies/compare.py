@@ -122,12 +122,12 @@ def remarks(table: pd.DataFrame, entries: Sequence[Entry]) -> dict[str, list[str
         means = rows.pivot(index="method", columns="metric", values="mean")
         graph = means[means.index.isin(reads)]
         floors = means[~means.index.isin(reads)]
-        told = [_floor(name, floors[name].dropna(), graph[name].dropna()) for name in _FLOORS]
+        sentences = [_floor(name, floors[name].dropna(), graph[name].dropna()) for name in _FLOORS]
         rivals = graph.index[~graph.index.isin(ours)]
-        told += [
+        sentences += [
             _standing(label, graph.loc[[label, *rivals]]) for label in ours if label in graph.index
         ]
-        found[str(dataset)] = [sentence for sentence in told if sentence]
+        found[str(dataset)] = [sentence for sentence in sentences if sentence]
     return found
 
 

@@ -63,10 +63,10 @@ def carry_out(
                 continue
             records.add(outcome.cell, outcome.row)
             left = [cell for cell in missing if cell not in records]
-            told = time_left(records.of(study.cells), left, pool.workers)
-            log(f"{outcome.cell.name}: {len(missing) - len(left)} of {len(missing)}, {told}")
+            remaining = time_left(records.of(study.cells), left, pool.workers)
+            log(f"{outcome.cell.name}: {len(missing) - len(left)} of {len(missing)}, {remaining}")
             for name, (done, _) in _done(study, records).items():
-                shown.show(name, done, told if name == ALL_RUNS else "")
+                shown.show(name, done, remaining if name == ALL_RUNS else "")
     if failed:
         raise UnfinishedError(
             "runs",
@@ -102,8 +102,8 @@ def time_left(rows: pd.DataFrame, left: Sequence[Cell], jobs: int) -> str:
     total = 0.0
     for cell in left:
         dataset, method = cell.key[:2]
-        usual = same_dataset.get(dataset, rows["seconds"].mean())
-        total += alike.get((dataset, method), usual)
+        fallback = same_dataset.get(dataset, rows["seconds"].mean())
+        total += alike.get((dataset, method), fallback)
     return f"about {in_words(total / min(jobs, len(left)))} left"
 
 

@@ -140,7 +140,7 @@ def tradeoff_figure(
         table: as for `encoder_figure`, and `family` (its points are joined), `order` (in which)
             and `floor` (a method without a graph: hollow).
         dataset: the one to draw.
-        against: the metrics to draw in place of δCF, one panel each.
+        against: the metrics to draw instead of δCF, one panel each.
     """
     rows = _measured(table, dataset)
     enough = rows["seeds"] >= LEAST_SEEDS

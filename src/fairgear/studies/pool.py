@@ -151,8 +151,8 @@ def outcomes(cells: Sequence[Cell], run: Run, pool: Pool) -> Iterator[Outcome]:
             for _, found in _parallel([Task([cell], run, pool.parent)], alone):
                 yield from found
         except Exception as error:
-            told = " ".join(f"{type(error).__name__}: {error}".split())
-            yield Outcome(cell, None, f"its process ended twice ({told})")
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            yield Outcome(cell, None, f"its process ended twice ({reason})")
 
 
 def check_backend(name: str) -> None:

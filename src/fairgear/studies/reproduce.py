@@ -152,7 +152,7 @@ def write_results(
         draw: whether to draw figures too.
     """
     parts: dict[str, str] = {}
-    told: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for recipe in plan.recipes:
         if not recipe.lines:
             try:
@@ -166,20 +166,20 @@ def write_results(
             continue
         # A few steps show that everything runs, and nothing about the methods.
         found = [] if plan.quick else _verdicts(recipe, rows)
-        told += found
+        verdicts += found
         parts[recipe.name] = _table(recipe, rows, folder) + "\n" + verdict_table(found)
         if draw:
             _figures(recipe, rows, folder)
     parts |= {"made": made(plan, records), "disagreements": disagreements()}
-    parts["verdicts"] = count_table(told) if told else "None: too few steps, or no rows.\n"
-    write_csv(verdict_frame(told), folder / "verdicts.csv")
-    write_text(folder / "verdicts.md", parts["verdicts"] + "\n" + verdict_table(told))
+    parts["verdicts"] = count_table(verdicts) if verdicts else "None: too few steps, or no rows.\n"
+    write_csv(verdict_frame(verdicts), folder / "verdicts.csv")
+    write_text(folder / "verdicts.md", parts["verdicts"] + "\n" + verdict_table(verdicts))
     titles = {"made": "What was run", "verdicts": "The paper's claims"}
     titles |= {one.name: one.title for one in plan.recipes}
     titles["disagreements"] = "Where the paper's tables differ"
     page = [f"## {title}\n\n{parts[name]}" for name, title in titles.items() if name in parts]
     write_text(folder / "results.md", "\n".join(page))
-    return Results(parts, told)
+    return Results(parts, verdicts)
 
 
 def made(plan: Reproduction, records: Records) -> str:
@@ -259,8 +259,8 @@ def disagreements() -> str:
     lines = []
     for (dataset, method, metric), rows in both.groupby(["dataset", "method", "metric"]):
         if rows["published"].nunique() > 1:
-            told = ", ".join(f"{row.published:.3f} in {row.table}" for row in rows.itertuples())
-            lines.append(f"- {METRICS[str(metric)].label} of {method} on {dataset}: {told}.")
+            values = ", ".join(f"{row.published:.3f} in {row.table}" for row in rows.itertuples())
+            lines.append(f"- {METRICS[str(metric)].label} of {method} on {dataset}: {values}.")
     return "\n".join(lines) + "\n"
 
 
@@ -308,12 +308,12 @@ def _statistics(plan: Reproduction, recipe: Recipe, folder: Path) -> str:
     """Table 1: the graphs as they are loaded, beside the paper's counts."""
     table = published_statistics().set_index("dataset")
     # Row by row as plain values: counts stay whole numbers beside the average degree.
-    columns, told = list(table.columns), table.to_dict("index")
+    columns, paper = list(table.columns), table.to_dict("index")
     rows, lines = [], ["| dataset | | " + " | ".join(columns) + " |"]
     lines.append("|---|---|" + "---:|" * len(columns))
     for name in plan.datasets_of(recipe):
         counted = vars(datasets.statistics(datasets.load(name)))
-        for source, values in (("counted", counted), ("published", told[name])):
+        for source, values in (("counted", counted), ("published", paper[name])):
             rows.append({"dataset": name, "source": source, **{c: values[c] for c in columns}})
             shown = " | ".join(_count(values[column]) for column in columns)
             lines.append(f"| {name if source == 'counted' else ''} | {source} | {shown} |")

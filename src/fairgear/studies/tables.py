@@ -65,8 +65,8 @@ def comparison_markdown(
 
     def one(dataset: str, lines: Lines) -> str:
         rows = [[f"`{name}`", *(_ranked(of[m], "{} ± {}") for m in METRICS)] for name, of in lines]
-        told = [f"- {remark}" for remark in (remarks or {}).get(dataset, ())]
-        return "\n".join([_markdown(dataset, METRICS, rows), *([""] if told else []), *told])
+        notes = [f"- {remark}" for remark in (remarks or {}).get(dataset, ())]
+        return "\n".join([_markdown(dataset, METRICS, rows), *([""] if notes else []), *notes])
 
     return _each(table, "method", one)
 
@@ -198,8 +198,8 @@ def _has_published(of: Cells) -> bool:
 def _published(cell: Mapping[Any, Any]) -> str:
     if math.isnan(cell["published"]):
         return ""
-    told = f"{cell['published']:.3f} ± {cell['published_std']:.3f}"
-    return told if math.isnan(cell["off"]) else f"{told} ({cell['off']:+.1f} σ)"
+    shown = f"{cell['published']:.3f} ± {cell['published_std']:.3f}"
+    return shown if math.isnan(cell["off"]) else f"{shown} ({cell['off']:+.1f} σ)"
 
 
 def _spread(cell: Mapping[Any, Any], mean: str, std: str) -> str:
