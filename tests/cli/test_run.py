@@ -271,13 +271,13 @@ def test_bad_input_is_one_line_status_2_and_leaves_nothing(
     ("text", "named"),
     [
         ("sed: 1", "unknown key 'sed'"),
-        ("gear: {kk: 1}", "unknown key 'kk'"),
-        ("gear: 3", "setting gear"),
+        ("settings: {kk: 1}", "unknown key 'kk'"),
+        ("settings: 3", "setting settings"),
         ("- 1", "a list"),
         ("a: [", "no valid YAML"),
         ("seed: 1.5", "setting seed"),
         ("seed: 2020-13-45", "no valid YAML"),
-        ("gear: {steps: 1" + 400 * "0" + "}", "setting steps"),
+        ("settings: {steps: 1" + 400 * "0" + "}", "setting steps"),
     ],
 )
 def test_a_bad_settings_file_is_one_line(

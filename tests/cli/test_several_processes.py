@@ -39,7 +39,7 @@ def test_micro_batches_follow_the_processes_unless_they_are_set() -> None:
 
 
 def command(out: Path, *more: str) -> list[str]:
-    flags = {"--label": "approved", "--sensitive": "sex", "--similarity": 0.7, "--device": "cpu"}
+    flags = {"--label": "approved", "--sensitive": "sex", "--similarity": 0.7}
     # With a split, the file need not be searched for masks.
     flags |= {"--split": "sixty-twenty-twenty", "--out": out}
     words = [str(word) for pair in flags.items() for word in pair]

@@ -90,4 +90,4 @@ def test_uncertified_are_counted() -> None:
 
 def test_it_prints_on_one_short_line() -> None:
     assert repr(INDEX) == f"EgoIndex(150 egos of 10, {INDEX.uncertified} uncertified)"
-    assert repr(INDEX.batch(torch.arange(3), GRAPH.x)) == "EgoBatch(x=[3, 10, 1], cpu)"
+    assert repr(INDEX.batch(torch.arange(3), GRAPH.x)) == "EgoBatch(x=[3, 10, 3], cpu)"

@@ -96,8 +96,8 @@ def run(
         "data": given(data) or None,
     }
     values = _values(read_yaml(config) if config is not None else {}, typed)
-    chosen = "micro_batches" in (values.get("settings") or {})
     settings = RunConfig.from_dict(values).checked()
+    chosen = "micro_batches" in settings.settings
     if "split" not in values:
         # The split is written to config.yaml, so that a resumed run has the same.
         settings = settings.with_default_split()

@@ -159,7 +159,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_model(
 ) -> None:
     # With a limit that is exceeded there is a penalty, whose state must be resumed.
     graph = telling(graph)
-    settings = {"variant": variant, "averaging": 0.9, "r2_limit": 0.0, "validate_every": 4}
+    settings = {"variant": variant, "r2_limit": 0.0, "validate_every": 4, "threshold": "validation"}
     whole = tiny(**settings).fit(graph)
     monkeypatch.setattr(Checkpoint, "due", lambda self: True)
     folder = tmp_path / "unfinished"
