@@ -104,7 +104,7 @@ def _egos(folder: Path) -> list[Any]:
         EgoIndex.build(graph, k=5),
         EgoIndex.build(graph, k=5, nodes=few),
         EgoIndex.build(graph, k=5, nodes=none),
-        EgoIndex.build(graph, k=5, steps=10, nodes=few),
+        EgoIndex.build(graph, k=5, precision="close", nodes=few),
     ]
     # Built by all, and then read by all, though one of them had it from the start.
     first, own = folder / f"first{rank()}", folder / f"cache{rank()}"

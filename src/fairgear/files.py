@@ -53,23 +53,17 @@ def replacing(path: Path, *, by_all: bool = False) -> Iterator[Path]:
         return
     if not path.name or path.is_dir():
         raise unwritable(path, "a folder" if path.name else "no file name")
-    try:
+    with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(f"{path.suffix}{TEMPORARY}", f".{path.stem}.", path.parent)
         os.close(handle)
-    except OSError as error:
-        raise unwritable(path, str(error.strerror or error)) from error
-    temporary = Path(name)
-    try:
-        yield temporary
-        os.chmod(temporary, 0o666 & ~umask())
-        os.replace(temporary, path)
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise unwritable(path, str(error.strerror or error)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        temporary = Path(name)
+        try:
+            yield temporary
+            os.chmod(temporary, 0o666 & ~umask())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -125,6 +119,28 @@ def remove_leftovers(folder: Path) -> None:
         return
     for path in folder.rglob(f"*{TEMPORARY}"):
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def read_errors(path: Path | str) -> Iterator[None]:
+    """Turns errors of the system while a user's file is read into a `FileError`."""
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turns errors of the system while a file or folder is written into a `FileError`."""
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        raise unwritable(path, error.strerror or error) from error
 
 
 def unreadable(path: Path | str, error: OSError) -> FileError:

@@ -201,7 +201,7 @@ def test_embed_standardizes_by_the_training(
     )
     assert np.array_equal(again.to_numpy(), load_model(model, device="cpu").embed(graph))
     encoding = Encoding.read(model / "encoding.json")
-    assert encoding.names() == ["age", "income", "debt", "job", "city", "owner", "sex"]
+    assert encoding.names == ["age", "income", "debt", "job", "city", "owner", "sex"]
     columns = TableColumns(sensitive="sex", similarity=0.7, standardize=True)
     few = read_graph(PEOPLE, columns, encoding=encoding).raw
     people()[:50].to_csv("few.csv", index=False)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fairgear.cli.app import main
-from fairgear.graph.stored.edge_files import ENDINGS
+from fairgear.graph.stored.files import EDGE_ENDINGS
 from tests.docs.pages import ROOT, Block, alike
 
 PAGE = ROOT / "docs" / "large-graphs.md"
@@ -53,5 +53,5 @@ def test_the_options_are_those_of_the_command(capsys: pytest.CaptureFixture[str]
     table = page.split("## What can be stored")[1].split("Columns become features")[0]
     told = set(re.findall(r"`(--[a-z-]+)`", table))
     assert told == shown - {"--json"}
-    for ending in ENDINGS:
+    for ending in EDGE_ENDINGS:
         assert f"`{ending}`" in table

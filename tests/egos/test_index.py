@@ -65,8 +65,7 @@ def test_k_beyond_a_word_is_refused() -> None:
         {"k": 11},
         {"alpha": 0.2},
         {"tolerance": 1e-4},
-        {"rank_by": "visits"},
-        {"steps": 10},
+        {"precision": "close"},
         {"nodes": torch.arange(N)},
     ],
 )

@@ -181,7 +181,7 @@ def store(
         raise ParameterError("--memory", memory, "1 megabyte or more", "use 256")
     options = FileOptions.from_dict(given(data))
     options.require("sensitive", of=features)
-    encoding = None if model is None else Encoding.of_model(model)
+    encoding = None if model is None else Encoding.of_folder(model)
     if model is not None and encoding is None:
         raise FileError(
             f"model folder {model}",

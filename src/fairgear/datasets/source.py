@@ -232,7 +232,7 @@ class GraphSource(Config):
         from fairgear.graph import open_stored, read_graph
         from fairgear.graph.tables import Encoding
 
-        encoding = None if model is None else Encoding.of_model(model)
+        encoding = None if model is None else Encoding.of_folder(model)
         if not _is_stored(Path(self.dataset)):
             columns, edges = self.data.columns(), self.data.edges or None
             return read_graph(self.dataset, columns, edges, encoding=encoding)
@@ -269,7 +269,7 @@ class GraphSource(Config):
             return bool(read_meta(path)["masks"])
         if path.suffix.lower() != ".pt":
             return False
-        from fairgear.graph.reading.formats import has_masks
+        from fairgear.graph.formats import has_masks
 
         return has_masks(path)
 

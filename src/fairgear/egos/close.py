@@ -64,31 +64,18 @@ def estimate(
     budget = min(BUDGET + PER_NEIGHBOUR * degrees[centre], MOST)
     followed = 0
     while True:
-        nodes, estimates, weights, greatest, _, total = scores(
-            centre, alpha, False, twins, state[0], state[1], state[2][:count]
+        nodes, estimates, greatest, _ = scores(
+            centre, alpha, twins, state[0], state[1], state[2][:count]
         )
         best = first_places(centre, k - 1, estimates, nodes, 0.0, -1.0)
         near, slack, unpushed, looks = _near(
             indptr, indices, twins, centre, alpha, greatest, state[0], nodes, estimates, best
         )
         followed += looks
-        nodes, estimates, weights = nodes[near], estimates[near], weights[near]
+        nodes, estimates = nodes[near], estimates[near]
         best = first_places(centre, k, estimates, nodes, 0.0, -1.0)
         following, best = best[k - 1 :], best[: k - 1]
-        lead, _ = margin(
-            centre,
-            best,
-            following,
-            False,
-            twins,
-            nodes,
-            estimates,
-            weights,
-            slack,
-            0.0,
-            total,
-            -1.0,
-        )
+        lead, _ = margin(centre, best, following, twins, nodes, estimates, slack, 0.0, False)
         last = estimates[best[-1]]
         # Nodes that are not touched yet may still pull this much.
         lead = min(lead, last - slack - alpha * (1.0 - alpha) * greatest)

@@ -12,6 +12,7 @@ import numpy as np
 
 from fairgear.compiled import compiled
 from fairgear.egos.push import Floats, Ints, Keys, Table
+from fairgear.egos.ranking import first_twin
 
 
 @compiled
@@ -77,26 +78,19 @@ def sweep(
 def flood_scores(
     centre: int,
     alpha: float,
-    visits: bool,
     twins: Keys,
     residual: Floats,
     settled: Floats,
     degrees: Keys,
     members: Keys,
-) -> tuple[Floats, Floats, float, float, float]:
-    """What `ranking.scores` gives for a local push."""
+) -> tuple[Floats, float, float]:
+    """What `ranking.scores` gives for a local push, of `members`."""
     estimates = np.empty(len(members))
-    of_members = np.empty(len(members))
-    greatest, least, total = -np.inf, np.inf, 0.0
+    greatest, least = -np.inf, np.inf
     for place in range(len(members)):
         node = members[place]
         greatest = max(greatest, residual[node] / degrees[node])
         least = min(least, residual[node] / degrees[node])
-        total += abs(residual[node])
-        of_members[place] = degrees[node]
-        first = twins[node, 0]
-        if first == centre:
-            first = twins[node, 1]
-        value = settled[first] + alpha * residual[first]
-        estimates[place] = value if visits else value / degrees[node]
-    return estimates, of_members, greatest, least, total
+        first = first_twin(twins, node, centre)
+        estimates[place] = (settled[first] + alpha * residual[first]) / degrees[node]
+    return estimates, greatest, least

@@ -10,8 +10,6 @@ import hashlib
 import json
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ from fairgear.egos.batches import WIDTH, EgoBatch, Rows, make_batch, pack
 from fairgear.egos.pagerank import PageRank, checked_rows, find_egos
 from fairgear.egos.structure import Structure
 from fairgear.errors import FileError, ParameterError
-from fairgear.files import replacing, unwritable
+from fairgear.files import replacing, write_errors
 from fairgear.graph import SensitiveGraph
 from fairgear.progress import bar, log, quiet
 from fairgear.streams import raw_bytes
@@ -68,13 +66,11 @@ class EgoIndex:
         k: int = 20,
         alpha: float = 0.15,
         tolerance: float | None = None,
-        rank_by: str = "importance",
-        steps: int | None = None,
         nodes: Tensor | None = None,
         precision: str = "exact",
     ) -> EgoIndex:
         """Find the egos of `nodes` (default: all); see `PageRank` for the other arguments."""
-        how = _checked(PageRank(k, alpha, tolerance, rank_by, steps, precision))
+        how = _checked(PageRank(k, alpha, tolerance, precision))
         structure = Structure.of_canonical(graph.canonical)
         rows = torch.from_numpy(checked_rows(nodes, structure.num_nodes))
         return cls(**shared_egos(structure, how, rows), key=_key(graph, how, nodes))
@@ -243,7 +239,7 @@ class EgoShards:
     def write(self, begin: int, end: int, found: dict[str, Any]) -> None:
         """Write the egos of a shard to their place, and then its note."""
         note = self._note(begin, end)
-        with _write_errors(self.folder):
+        with write_errors(self.folder):
             note.unlink(missing_ok=True)
             rows = {name: found[name].numpy().astype(kind) for name, kind in TYPES.items()}
             for name, values in rows.items():
@@ -294,16 +290,6 @@ def _mapped(path: Path, mode: Any) -> np.memmap[Any, Any] | None:
     except (OSError, ValueError, EOFError):
         return None
     return held if isinstance(held, np.memmap) else None
-
-
-@contextmanager
-def _write_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileError:
-        raise
-    except OSError as error:
-        raise unwritable(folder, error.strerror or error) from error
 
 
 def _checked(how: PageRank) -> PageRank:

@@ -13,8 +13,6 @@ from fairgear.egos.ranking import TIE, first_places, leading, margin, scores
 COARSE = 1e-4
 # The first threshold if an estimate is enough.
 ROUGH = 3e-4
-# With precision "close" by visits, members are found once no score is off by more than this share.
-LOOSE = 0.05
 # A lead below this share of the last place's score may come from rounding alone.
 ROUNDING = 1e-13
 # Edges that one node may follow before its ranking is accepted as it is.
@@ -38,12 +36,10 @@ def search(
     component: Keys,
     component_size: Ints,
     degrees: Keys,
-    most: int,
     sources: Ints,
     alpha: float,
     tolerance: float,
     close: bool,
-    visits: bool,
     budget: int,
     ids: Ints,
     mask: Flags,
@@ -52,14 +48,10 @@ def search(
     """Fill rows of `ids`, `mask` and `uncertified` for `sources`.
 
     Tolerance 0 means: refine until an estimate (`close`) or a proof confirms the members.
-    `most` is the greatest degree.
     """
     k = ids.shape[1]
     state = make(ROOM)
-    # Visits grow with the degree, and so does what is unsettled: it is bounded, not estimated.
-    estimated = close and not visits
-    coarse = ROUGH if estimated else COARSE
-    enough = LOOSE if close else TIE
+    coarse = ROUGH if close else COARSE
     for row in range(len(sources)):
         centre = sources[row]
         ids[row] = centre
@@ -77,15 +69,13 @@ def search(
             alpha,
             threshold,
             budget,
-            estimated,
+            close,
             state,
         )
         if size <= k or tolerance > 0.0 or count < k:
-            best = leading(
-                centre, k - 1, alpha, visits, twins, state[0], state[1], state[2][:count]
-            )
+            best = leading(centre, k - 1, alpha, twins, state[0], state[1], state[2][:count])
             sure = tolerance > 0.0 or count == size
-        elif estimated:
+        elif close:
             best, sure, state, count = estimate(
                 indptr, indices, degrees, twins, centre, k, alpha, threshold, state, count
             )
@@ -97,13 +87,10 @@ def search(
                 component,
                 size,
                 degrees,
-                most,
                 centre,
                 k,
                 alpha,
-                visits,
                 threshold,
-                enough,
                 budget,
                 state,
                 count,
@@ -152,13 +139,10 @@ def _refine(
     component: Keys,
     size: int,
     degrees: Keys,
-    most: int,
     centre: int,
     k: int,
     alpha: float,
-    visits: bool,
     threshold: float,
-    enough: float,
     budget: int,
     state: State,
     count: int,
@@ -178,36 +162,25 @@ def _refine(
     while True:
         if spilt:
             nodes = members
-            estimates, weights, greatest, least, total = flood_scores(
-                centre, alpha, visits, twins, residual, settled, degrees, members
+            estimates, greatest, least = flood_scores(
+                centre, alpha, twins, residual, settled, degrees, members
             )
         else:
-            nodes, estimates, weights, greatest, least, total = scores(
-                centre, alpha, visits, twins, state[0], state[1], state[2][:count]
+            nodes, estimates, greatest, least = scores(
+                centre, alpha, twins, state[0], state[1], state[2][:count]
             )
             reached = count
         best = first_places(centre, k, estimates, nodes, 0.0, -1.0)
         following, best = best[k - 1 :], best[: k - 1]
         above, below = (1.0 - alpha) * greatest, -(1.0 - alpha) * least
         lead, seeming = margin(
-            centre,
-            best,
-            following,
-            visits,
-            twins,
-            nodes,
-            estimates,
-            weights,
-            above,
-            below,
-            total,
-            float(most) if reached < size else -1.0,
+            centre, best, following, twins, nodes, estimates, above, below, reached < size
         )
         last = estimates[best[-1]]
         if lead > ROUNDING * last:
             return nodes[best], True, state, count
-        width = min((above + below) * most, total) if visits else above + below
-        if width <= enough * last or followed >= budget:
+        width = above + below
+        if width <= TIE * last or followed >= budget:
             tied = min(width, TIE * last)
             best = first_places(centre, k - 1, estimates, nodes, last, tied)
             return nodes[best], False, state, count

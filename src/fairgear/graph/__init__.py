@@ -2,7 +2,7 @@
 
 from fairgear.graph.communities import communities
 from fairgear.graph.edges import closed_neighborhood_mean, degrees, undirected_edges
-from fairgear.graph.reading import read_graph
+from fairgear.graph.read_graph import read_graph
 from fairgear.graph.sensitive_graph import SensitiveGraph, rows_of
 from fairgear.graph.similarity import SimilarityRule, similarity_edges
 from fairgear.graph.similarity_mechanism import ColumnScale, SimilarityMechanism, similarity_graph

@@ -17,7 +17,7 @@ from fairgear.graph.edges import sort_edges
 from fairgear.streams import raw_bytes
 
 if TYPE_CHECKING:
-    from fairgear.graph.stored.opening import StoredArrays
+    from fairgear.graph.stored.folder import StoredArrays
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 # PyG's storage holds no None: these read as None where they are missing.

@@ -20,7 +20,7 @@ from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import TableColumns, build_stored, from_tables, open_stored, undirected_edges
 from fairgear.graph.stored import build
 from fairgear.graph.stored.build import LEAST
-from fairgear.graph.stored.writing import PARTIAL
+from fairgear.graph.stored.folder import PARTIAL
 from fairgear.progress import quiet
 from tests.graph.people import people, rows_of_friends
 
@@ -250,7 +250,7 @@ def test_lengths_and_names_beside_a_matrix_are_checked(tmp_path: Path) -> None:
     np.save(tmp_path / "e.npy", np.zeros((2, 3), np.int64))
     np.save(tmp_path / "s.npy", np.array([0, 1, 0]))
     np.save(tmp_path / "x0.npy", np.array([0, 1, 0, 1]))
-    for vector, said in (("s.npy", "3 values; allowed: 4"), ("x0.npy", "'x0' twice")):
+    for vector, said in (("s.npy", "3 values; allowed: 4"), ("x0.npy", "'x0' more than once")):
         columns = TableColumns(sensitive=str(tmp_path / vector))
         with pytest.raises(FairgearError, match=said):
             build_stored(tmp_path / "g", tmp_path / "e.npy", tmp_path / "x.npy", columns)

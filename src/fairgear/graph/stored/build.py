@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.sensitive_graph import MASKS
-from fairgear.graph.stored.edge_files import edge_chunks, most_edges
-from fairgear.graph.stored.feature_files import FeatureFile, open_features
+from fairgear.graph.stored.files import FeatureFile, edge_chunks, most_edges, open_features
+from fairgear.graph.stored.folder import new_folder, write_arrays, write_meta
 from fairgear.graph.stored.neighbours import Keys, sorted_runs, write_neighbours
-from fairgear.graph.stored.survey import Survey, survey
-from fairgear.graph.stored.writing import new_folder, write_arrays, write_meta
 from fairgear.graph.tables.columns import TableColumns
-from fairgear.graph.tables.encoding import ENCODING, EncodedTable, Encoding
-from fairgear.graph.tables.table_graph import table_features
+from fairgear.graph.tables.encoding import ENCODING, Encoding
+from fairgear.graph.tables.features import (
+    FeatureColumn,
+    NumberColumn,
+    encoded_values,
+    feature_column,
+    without_missing,
+)
+from fairgear.graph.tables.identity import repeated_ids
+from fairgear.graph.tables.table_graph import check_columns, label_and_group, table_features
 from fairgear.graph.tables.values import TwoValues
 from fairgear.progress import bar, log
 from fairgear.streams import NpyWriter
 
+Ints = NDArray[np.int64]
 # Bytes of buffers; one column and a few numbers a person come on top.
 MEMORY = 256 * 2**20
 LEAST = 2**16
@@ -66,23 +74,22 @@ def build_stored(
         if table.rows >= 2**31:
             got, allowed = f"{table.rows:,}", f"fewer than {2**31:,}"
             raise GraphError(f"people in {table.path}", got, allowed, "leave some out")
-        known = survey(table, columns, encoding, notes)
+        known = _survey(table, columns, encoding, notes)
         digests = _write_people(partial, table, columns, known, memory)
         found, count = _write_edges(partial, Path(edges), known.node_id, memory, notes)
         known.encoding.write(partial / ENCODING)
-        names = [name for code in known.encoding.columns for name in code.features]
-        meta = write_meta(
-            partial,
-            digests | found,
-            name=columns.name,
-            feature_names=names,
-            sens_column=names.index(columns.sensitive),
-            label_names=known.label.names,
-            sens_names=known.group.names,
-        )
+        facts = {
+            "name": columns.name,
+            "feature_names": known.encoding.feature_names,
+            "sens_column": known.encoding.sens_column,
+            "label_names": known.label.names,
+            "sens_names": known.group.names,
+        }
+        meta = write_meta(partial, digests | found, facts)
     for note in notes:
         log(f"{columns.name}: {note}")
-    log(f"{columns.name}: {table.rows:,} people, {count:,} edges, {len(names)} features")
+    width = len(known.encoding.feature_names)
+    log(f"{columns.name}: {table.rows:,} people, {count:,} edges, {width} features")
     return meta
 
 
@@ -96,13 +103,85 @@ def _vectors(columns: TableColumns) -> tuple[TableColumns, list[Path]]:
     return replace(columns, **names), list(files.values())
 
 
+@dataclass(frozen=True, eq=False)
+class _Survey:
+    """What must be known of all rows before any of them can be encoded."""
+
+    encoding: Encoding
+    label: TwoValues
+    group: TwoValues
+    node_id: Ints
+
+
+def _survey(
+    table: FeatureFile, columns: TableColumns, encoding: Encoding | None, notes: list[str]
+) -> _Survey:
+    """Read every column, one in memory at a time."""
+    if columns.missing == "drop":
+        raise ParameterError(
+            "--missing",
+            "'drop'",
+            "refuse or impute: rows keep their places in a stored graph",
+            "use --missing impute, or leave those rows out of the file",
+        )
+    check_columns(table.names, table.rows, columns, encoding)
+    node_id = _node_ids(table, columns.id_column(table.names, notes))
+    label, group = label_and_group(table.column, table.rows, columns, encoding)
+    without_missing([], group.codes < 0, sensitive=columns.sensitive, policy="refuse", notes=notes)
+    if encoding is None:
+        found = _columns(table, columns, group, notes)
+        encoding = Encoding.of(found, columns.sensitive, group.names, notes)
+    return _Survey(encoding, label, group, node_id)
+
+
+def _columns(
+    table: FeatureFile, columns: TableColumns, group: TwoValues, notes: list[str]
+) -> Iterator[FeatureColumn]:
+    """The columns that become features, without gaps."""
+    aside = {columns.label, columns.id_column(table.names), *columns.drop}
+    nobody = np.zeros(table.rows, np.bool_)
+    for name in table.names:
+        if name == columns.sensitive:
+            yield NumberColumn(name, group.codes.astype(np.float64))
+        elif name not in aside:
+            column = feature_column(
+                table.column(name), name, categorical=name in columns.categorical
+            )
+            yield from without_missing(
+                [column], nobody, sensitive=columns.sensitive, policy=columns.missing, notes=notes
+            )[0]
+
+
+def _node_ids(table: FeatureFile, name: str | None) -> Ints:
+    """Integers, one a row; row numbers if the table has no ids."""
+    if name is None:
+        return np.arange(table.rows)
+    held = table.column(name)
+    if held.isna().any() or not pd.api.types.is_integer_dtype(held.dtype):
+        gaps = int(held.isna().sum())
+        raise GraphError(
+            f"id column {name!r}",
+            f"{gaps} rows without an id" if gaps else f"values of the kind {held.dtype}",
+            "a whole number in every row",
+            f"number the people, or leave it out with --drop {name} if edges are given by row "
+            "numbers from 0",
+        )
+    node_id = held.to_numpy().astype(np.int64)
+    order = np.sort(node_id)
+    repeated = order[1:][order[1:] == order[:-1]]
+    if len(repeated):
+        raise repeated_ids(name, len(repeated), int(repeated[0]))
+    return node_id
+
+
 def _write_people(
-    folder: Path, table: FeatureFile, columns: TableColumns, known: Survey, memory: int
+    folder: Path, table: FeatureFile, columns: TableColumns, known: _Survey, memory: int
 ) -> dict[str, str]:
     """Write x in pieces, and everything that is one value a person."""
     encoding = known.encoding
     width = len(encoding.low)
     size = max(1, memory // (_PER_CELL * width))
+    scale = encoding.scale
     # The chunks hold neither ids nor labels.
     own = replace(columns, label=None, id=None, drop=())
     done = 0
@@ -110,12 +189,10 @@ def _write_people(
         NpyWriter(folder / "x.npy", np.float32, (width,)) as writer,
         bar("people", table.rows) as shown,
     ):
-        for rows in table.chunks(encoding.names(), size):
+        for rows in table.chunks(encoding.names, size):
             group = TwoValues(known.group.codes[done : done + len(rows)], known.group.names)
             features, _ = table_features(rows, group, own, encoding, [])
-            encoded = EncodedTable.of(features, columns.sensitive, [])
-            scale = encoding.scale(encoded.sens_column)
-            writer.append(scale(torch.from_numpy(encoded.values)).numpy())
+            writer.append(scale(torch.from_numpy(encoded_values(features))).numpy())
             done += len(rows)
             shown.advance(len(rows))
         digests = {"x": writer.finish()}
@@ -126,7 +203,7 @@ def _write_people(
 
 
 def _write_edges(
-    folder: Path, edges: Path, node_id: NDArray[np.int64], memory: int, notes: list[str]
+    folder: Path, edges: Path, node_id: Ints, memory: int, notes: list[str]
 ) -> tuple[dict[str, str], int]:
     scratch = folder / "keys"
     scratch.mkdir()
@@ -141,7 +218,7 @@ def _write_edges(
     return found
 
 
-def _keys(edges: Path, node_id: NDArray[np.int64], piece: int, notes: list[str]) -> Iterator[Keys]:
+def _keys(edges: Path, node_id: Ints, piece: int, notes: list[str]) -> Iterator[Keys]:
     """The keys of both directions of every edge."""
     n = len(node_id)
     order = None if np.array_equal(node_id, np.arange(n)) else np.argsort(node_id)
@@ -161,13 +238,7 @@ def _keys(edges: Path, node_id: NDArray[np.int64], piece: int, notes: list[str])
     notes.append(f"edges: {read:,} read, of which {loops:,} self-loops were dropped")
 
 
-def _rows(
-    pairs: NDArray[np.int64],
-    node_id: NDArray[np.int64],
-    order: NDArray[np.int64] | None,
-    edges: Path,
-    read: int,
-) -> NDArray[np.int64]:
+def _rows(pairs: Ints, node_id: Ints, order: Ints | None, edges: Path, read: int) -> Ints:
     """The rows of ids; `order` sorts `node_id`, None if ids are row numbers."""
     n = len(node_id)
     if order is None:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Required, TypedDict
-
-import pandas as pd
+from typing import Any, Required, TypedDict
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.similarity import SimilarityRule
 from fairgear.graph.tables.values import Value, listed
 
 MISSING = ("refuse", "impute", "drop")
+_NAME, _NUMBER = "the name of a column, as text", "a number, or None"
+_TYPES: dict[str, tuple[Any, str]] = {
+    "sensitive": (str, _NAME),
+    "name": (str, _NAME),
+    "label": (str | None, _NAME),
+    "id": (str | None, _NAME),
+    "similarity": (Real | None, _NUMBER),
+    "neighbors": (Integral | None, _NUMBER),
+}
 # Columns that hold the ids unless `id` names another.
 ID_NAMES = ("id", "node_id")
 
@@ -91,30 +99,29 @@ class TableColumns:
             return None
         return SimilarityRule(self.similarity, self.neighbors)
 
-    def id_column(self, names: Iterable[Hashable]) -> str | None:
-        """The column that holds the ids, of a table with columns `names`."""
+    def id_column(self, names: Iterable[str], notes: list[str] | None = None) -> str | None:
+        """The column that holds the ids, of a table with columns `names`; noted if not given."""
         if self.id is not None:
             return self.id
         taken = {self.sensitive, self.label, *self.drop}
-        found = (str(name) for name in names if str(name).lower() in ID_NAMES)
-        return next((name for name in found if name not in taken), None)
+        found = (name for name in names if name.lower() in ID_NAMES and name not in taken)
+        column = next(found, None)
+        if column is not None and notes is not None:
+            notes.append(f"column {column!r} holds the ids")
+        return column
 
-    def check_table(self, nodes: pd.DataFrame) -> None:
+    def check_table(self, names: Sequence[str], rows: int) -> None:
         """Refuse a table without rows, with repeated names, or without a named column."""
-        repeated = nodes.columns[nodes.columns.duplicated()]
-        if len(repeated):
-            raise GraphError(
-                "columns of the node table",
-                f"{repeated[0]!r} more than once",
-                "distinct names",
-                "rename or remove one of them",
-            )
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
+            got, next_step = f"{repeated[0]!r} more than once", "rename or remove one of them"
+            raise GraphError("columns of the node table", got, "distinct names", next_step)
         for option in ("sensitive", "label", "id", "drop", "categorical"):
             given = getattr(self, option)
             for name in [given] if isinstance(given, str) else given or ():
-                if name not in nodes.columns:
-                    raise _unknown_column(nodes, name, option)
-        if not len(nodes):
+                if name not in names:
+                    raise _unknown_column(names, name, option)
+        if not rows:
             raise GraphError("node table", "no rows", "one row a person", "check the input")
 
     def check_edges(self, *, given: bool) -> None:
@@ -135,15 +142,10 @@ class TableColumns:
             sequence = isinstance(value, Iterable) and not isinstance(value, str)
             if not sequence or not all(isinstance(name, str) for name in value):
                 raise _refused(option, value, "a list of column names as text")
-        for option in ("sensitive", "label", "id", "name"):
+        for option, (kinds, allowed) in _TYPES.items():
             value = getattr(self, option)
-            optional = option in ("label", "id")
-            if not (isinstance(value, str) or (optional and value is None)):
-                raise _refused(option, value, "the name of a column, as text")
-        for option, kind in (("similarity", Real), ("neighbors", Integral)):
-            value = getattr(self, option)
-            if isinstance(value, bool) or not (value is None or isinstance(value, kind)):
-                raise _refused(option, value, "a number, or None")
+            if isinstance(value, bool) or not isinstance(value, kinds):
+                raise _refused(option, value, allowed)
 
     def _check_roles(self) -> None:
         roles: dict[str, str] = {}
@@ -159,8 +161,7 @@ def _refused(option: str, value: object, allowed: str) -> ParameterError:
     return ParameterError(option, repr(value), allowed, f"change {option}")
 
 
-def _unknown_column(nodes: pd.DataFrame, name: str, option: str) -> ParameterError:
-    known = [str(column) for column in nodes.columns]
+def _unknown_column(known: Sequence[str], name: str, option: str) -> ParameterError:
     folded = {column.lower(): column for column in known}
     near = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
     next_step = "choose a column of the table"

@@ -25,93 +25,12 @@ from fairgear.graph.tables.features import (
     NumberColumn,
     checked_numbers,
 )
-from fairgear.graph.tables.values import TwoValues, known_groups, listed, spelled
+from fairgear.graph.tables.values import listed, spelled
 
 # Beside a model that was trained on a user's file, and in the folder of a stored graph.
 ENCODING = "encoding.json"
 _FORMAT = 1
 _BOOLEANS = {"False", "True"}
-# Columns with this share of all variance decide by themselves who is similar to whom.
-_NEARLY_ALL = 0.99
-
-
-@dataclass(frozen=True, eq=False)
-class EncodedTable:
-    """Features (n, d) by name, unscaled; the sensitive attribute among them as 0 and 1."""
-
-    values: Floats
-    names: list[str]
-    sens_column: int
-
-    @classmethod
-    def of(cls, features: Iterable[FeatureColumn], sensitive: str, notes: list[str]) -> Self:
-        """The columns in order; constant text is left out."""
-        found: dict[str, Floats] = {}
-        for column in features:
-            encoded = column.encoded()
-            if not encoded:
-                notes.append(f"left out column {column.name!r}: everybody has the same value")
-            for name in encoded:
-                if name in found:
-                    raise repeated_feature(column.name, name)
-            found |= encoded
-        check_some_feature(found, sensitive)
-        names = list(found)
-        return cls(np.stack(list(found.values()), axis=1), names, names.index(sensitive))
-
-    def moments(self) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of every feature."""
-        return self.values.mean(axis=0), self.values.std(axis=0)
-
-    def standardized(self, mean: Floats, spread: Floats) -> EncodedTable:
-        """Every feature but the sensitive one less `mean`, over `spread` unless that is 0."""
-        scaled = (self.values - mean) / np.where(spread > 0, spread, 1.0)
-        scaled[:, self.sens_column] = self.values[:, self.sens_column]
-        return replace(self, values=scaled)
-
-    def copies(self, codes: NDArray[np.int64]) -> list[str]:
-        """The other features that equal `codes`, up to coding, wherever these are known."""
-        known = codes >= 0
-        told = codes[known]
-        found = []
-        for place, name in enumerate(self.names):
-            column = self.values[known, place]
-            one, zero = column[told == 1], column[told == 0]
-            apart = len(one) and len(zero) and one[0] != zero[0]
-            same = apart and (one == one[0]).all() and (zero == zero[0]).all()
-            if place != self.sens_column and same:
-                found.append(name)
-        return found
-
-    def dominant(self) -> list[str]:
-        """The few features with nearly all of the variance; none if it takes half of them."""
-        variance = self.values.var(axis=0)
-        largest = np.argsort(-variance, kind="stable")
-        share = np.cumsum(variance[largest])
-        needed = int(np.searchsorted(share, _NEARLY_ALL * variance.sum())) + 1
-        few = needed < (variance > 0).sum() / 2
-        return [self.names[place] for place in largest[:needed]] if few else []
-
-
-def repeated_feature(column: str, name: str) -> GraphError:
-    """The error for two features of the same name, the second made from `column`."""
-    return GraphError(
-        f"column {column!r}",
-        f"a feature called {name!r}, which another column has made already",
-        "names that differ",
-        f"rename it, or leave it out with --drop {column}",
-    )
-
-
-def check_some_feature(names: Iterable[str], sensitive: str) -> None:
-    """Refuse a table without features besides the sensitive one."""
-    if set(names) <= {sensitive}:
-        raise GraphError(
-            "features",
-            f"no column besides the sensitive one, {sensitive!r}",
-            "at least one more",
-            "add columns, or drop fewer",
-        )
 
 
 @dataclass(frozen=True)
@@ -131,14 +50,13 @@ class ColumnCode:
     fill: float | str | None = None
 
     @classmethod
-    def of(cls, column: FeatureColumn) -> Self:
+    def of(cls, column: FeatureColumn, features: tuple[str, ...]) -> Self:
         """The code of a training column without gaps."""
-        names = tuple(column.encoded())
         if isinstance(column, NumberColumn):
-            return cls(column.name, names, None, float(np.median(column.values)))
+            return cls(column.name, features, None, float(np.median(column.values)))
         present, counts = np.unique(column.codes, return_counts=True)
         levels = tuple(column.levels[code] for code in present)
-        return cls(column.name, names, levels, levels[int(counts.argmax())])
+        return cls(column.name, features, levels, levels[int(counts.argmax())])
 
     def read(self, column: pd.Series) -> FeatureColumn:
         """The same column of other people."""
@@ -197,39 +115,76 @@ class Encoding:
     @classmethod
     def of(
         cls,
-        features: Sequence[FeatureColumn],
-        groups: TwoValues,
+        columns: Iterable[FeatureColumn],
         sensitive: str,
-        table: EncodedTable,
-        *,
-        standardize: bool,
+        groups: tuple[str, str],
+        notes: list[str],
     ) -> Self:
-        """That of a training table; `table` is not yet standardized."""
-        moments: list[tuple[float, ...]] = []
-        if standardize:
-            mean, spread = table.moments()
-            table = table.standardized(mean, spread)
-            moments = [tuple(mean.tolist()), tuple(spread.tolist())]
-        low, high = table.values.min(axis=0), table.values.max(axis=0)
-        codes = [ColumnCode.of(column) for column in features]
-        used = tuple(code for code in codes if code.features)
-        ends = tuple(low.tolist()), tuple(high.tolist())
-        return cls(used, sensitive, groups.names, *ends, *moments)
+        """That of a training table without gaps; constant text is left out."""
+        codes: list[ColumnCode] = []
+        ends: dict[str, tuple[float, float]] = {}
+        for column in columns:
+            encoded = column.encoded()
+            if not encoded:
+                notes.append(f"left out column {column.name!r}: everybody has the same value")
+                continue
+            codes.append(ColumnCode.of(column, tuple(encoded)))
+            for name, values in encoded.items():
+                if name in ends:
+                    raise GraphError(
+                        f"column {column.name!r}",
+                        f"a feature called {name!r}, which another column has made already",
+                        "names that differ",
+                        f"rename it, or leave it out with --drop {column.name}",
+                    )
+                ends[name] = float(values.min()), float(values.max())
+        if set(ends) <= {sensitive}:
+            got = f"no column besides the sensitive one, {sensitive!r}"
+            raise GraphError("features", got, "at least one more", "add columns, or drop fewer")
+        low, high = zip(*ends.values(), strict=True)
+        return cls(tuple(codes), sensitive, groups, low, high)
 
+    @property
     def names(self) -> list[str]:
         """The columns that the model uses, in their order."""
         return [code.column for code in self.columns]
 
-    def scale(self, sens_column: int) -> ColumnScale:
+    @property
+    def feature_names(self) -> list[str]:
+        """The features that they became."""
+        return [name for code in self.columns for name in code.features]
+
+    @property
+    def sens_column(self) -> int:
+        """The sensitive one among the features."""
+        return self.feature_names.index(self.sensitive)
+
+    @property
+    def scale(self) -> ColumnScale:
         """From unscaled features to those of the model."""
         low, high = torch.tensor([self.low, self.high], dtype=torch.float64)
-        return ColumnScale(low, high, sens_column)
+        return ColumnScale(low, high, self.sens_column)
 
-    def standardized(self, table: EncodedTable) -> EncodedTable:
-        """By the mean and spread of the training table; unchanged if that compared raw columns."""
+    def with_moments(self, values: Floats) -> Self:
+        """The same encoding that also standardizes, by the moments of the training features."""
+        mean, spread = (
+            tuple(moment.tolist()) for moment in (values.mean(axis=0), values.std(axis=0))
+        )
+        found = replace(self, mean=mean, spread=spread)
+        low, high = found.standardized(np.array([self.low, self.high])).tolist()
+        return replace(found, low=tuple(low), high=tuple(high))
+
+    def standardized(self, values: Floats) -> Floats:
+        """Features less their mean, over their spread unless that is 0; the sensitive one as is.
+
+        Unchanged if the rows of the training table were compared as they are.
+        """
         if self.mean is None or self.spread is None:
-            return table
-        return table.standardized(np.array(self.mean), np.array(self.spread))
+            return values
+        spread = np.array(self.spread)
+        scaled: Floats = (values - np.array(self.mean)) / np.where(spread > 0, spread, 1.0)
+        scaled[:, self.sens_column] = values[:, self.sens_column]
+        return scaled
 
     def text_columns(self) -> tuple[str, ...]:
         """Columns to be read as text, even if these people's cells could be numbers."""
@@ -249,18 +204,14 @@ class Encoding:
             raise _unlike("--standardize", "none", "it", "add --standardize")
         aside = {columns.label: "--label", columns.id: "--id"}
         aside |= dict.fromkeys(columns.drop, "--drop")
-        for name in self.names():
+        for name in self.names:
             if name not in names or name in aside:
                 raise GraphError(
                     f"column {name!r}, which the model was trained on",
                     f"{aside[name]} {name}" if name in aside else "no column of that name",
-                    f"a table with {', '.join(self.names())}",
+                    f"a table with {', '.join(self.names)}",
                     "leave that option out" if name in aside else "add the column",
                 )
-
-    def groups_of(self, column: pd.Series) -> TwoValues:
-        """The sensitive attribute, coded as in training; one of the groups may be absent."""
-        return known_groups(column, self.sensitive, self.groups)
 
     def write(self, path: Path) -> None:
         """As JSON."""
@@ -288,8 +239,8 @@ class Encoding:
         return found
 
     @classmethod
-    def of_model(cls, folder: Path) -> Self | None:
-        """How the training data of a saved model were encoded; None where they were no table."""
+    def of_folder(cls, folder: Path) -> Self | None:
+        """That of a saved model's training data, or of a stored graph; None if it was no table."""
         path = folder / ENCODING
         return cls.read(path) if path.exists() else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -109,6 +109,11 @@ class LevelColumn:
 
 
 FeatureColumn = NumberColumn | LevelColumn
+
+
+def encoded_values(columns: Iterable[FeatureColumn]) -> Floats:
+    """The features of all columns (n, d), unscaled."""
+    return np.stack([v for column in columns for v in column.encoded().values()], axis=1)
 
 
 def feature_column(column: pd.Series, name: str, *, categorical: bool) -> FeatureColumn:

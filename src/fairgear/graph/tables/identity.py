@@ -41,8 +41,9 @@ class Identity:
     names: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, ids: pd.Series | None, count: int, column: str = "id") -> Identity:
+    def of(cls, ids: pd.Series | None, count: int, column: str | None = None) -> Identity:
         """People with these ids, all different; row numbers if there are none."""
+        column = column or "id"
         if ids is None:
             return cls(np.arange(count))
         texts = _texts(ids)
@@ -59,13 +60,7 @@ class Identity:
         repeated = pd.Series(numbers if exact else texts, dtype=object).duplicated()
         if repeated.any():
             first = texts[int(np.flatnonzero(repeated)[0])]
-            raise GraphError(
-                f"id column {column!r}",
-                f"{int(repeated.sum())} repeated ids, the first {first!r}",
-                "each id once",
-                f"remove the repeated rows, or name another column with --id, "
-                f"or leave it out with --drop {column}",
-            )
+            raise repeated_ids(column, int(repeated.sum()), first)
         if exact:
             return cls(np.array(numbers, dtype=np.int64))
         return cls(np.arange(count), tuple(texts))
@@ -135,6 +130,17 @@ class Identity:
             return False
         shapes = {"0"} if self.names is None else {_shape(name) for name in self.names}
         return not any(_shape(text) in shapes for text in first)
+
+
+def repeated_ids(column: str, count: int, first: object) -> GraphError:
+    """The error for ids that are not all different."""
+    return GraphError(
+        f"id column {column!r}",
+        f"{count} repeated ids, the first {first!r}",
+        "each id once",
+        f"remove the repeated rows, or name another column with --id, "
+        f"or leave it out with --drop {column}",
+    )
 
 
 def edges_between(pairs: Rows, keep: NDArray[np.bool_], notes: list[str]) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,26 +15,30 @@ from fairgear.errors import GraphError
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.similarity_mechanism import SimilarityMechanism, cached_edges, similarity_graph
 from fairgear.graph.tables.columns import TableColumns
-from fairgear.graph.tables.encoding import EncodedTable, Encoding
+from fairgear.graph.tables.encoding import Encoding
 from fairgear.graph.tables.features import (
     FeatureColumn,
+    Floats,
     Mask,
     NumberColumn,
+    encoded_values,
     feature_column,
     without_missing,
 )
 from fairgear.graph.tables.identity import Identity, Rows, edges_between
 from fairgear.graph.tables.values import (
     TwoValues,
+    known_groups,
     label_values,
     listed,
     sensitive_values,
-    unknown_labels,
 )
 from fairgear.progress import log
 
 # Rows from which it pays to cache the edges of a table.
 _MANY = 5_000
+# Columns with this share of all variance decide by themselves who is similar to whom.
+_NEARLY_ALL = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,29 +73,24 @@ def table_graph(
     if nodes.index.name is not None and nodes.index.name not in nodes.columns:
         nodes = nodes.reset_index()
     nodes = nodes.rename(columns=str)
-    if encoding is not None:
-        encoding.check(list(nodes.columns), columns)
-    columns.check_table(nodes)
+    check_columns(list(nodes.columns), len(nodes), columns, encoding)
     # Logged at the end, so that an error stands alone.
     notes: list[str] = []
-    people = _identity(nodes, columns, ids, notes)
-    label = unknown_labels(len(nodes))
-    if columns.label is not None:
-        label = label_values(nodes[columns.label], columns.label, columns.positive)
-    group = groups(nodes[columns.sensitive], columns, encoding)
+    column = columns.id_column(nodes.columns, notes)
+    people = Identity.of(ids if column is None else nodes[column], len(nodes), column)
+    label, group = label_and_group(nodes.__getitem__, len(nodes), columns, encoding)
     features, keep = table_features(nodes, group, columns, encoding, notes)
-    table = EncodedTable.of(features, columns.sensitive, notes)
+    values = encoded_values(features)
     if encoding is None:
-        encoding = Encoding.of(
-            features, group, columns.sensitive, table, standardize=columns.standardize
-        )
+        encoding = Encoding.of(features, columns.sensitive, group.names, notes)
+        encoding = encoding.with_moments(values) if columns.standardize else encoding
     y, sens = label.codes[keep], group.codes[keep]
-    _warn(table, y, sens, columns, notes)
+    _warn(values, encoding, {columns.sensitive: sens, columns.label: y}, columns, notes)
     fields: dict[str, Any] = {
         "y": torch.from_numpy(y),
         "sens": torch.from_numpy(sens),
-        "sens_column": table.sens_column,
-        "feature_names": table.names,
+        "sens_column": encoding.sens_column,
+        "feature_names": encoding.feature_names,
         "node_id": torch.from_numpy(people.node_id[keep]),
         "name": columns.name,
         "label_names": label.names,
@@ -100,8 +99,8 @@ def table_graph(
         **({} if people.names is None else {"node_names": people.names}),
         **{key: torch.from_numpy(mask[keep]) for key, mask in (masks or {}).items()},
     }
-    scale = encoding.scale(table.sens_column)
-    raw = torch.from_numpy(encoding.standardized(table).values)
+    scale = encoding.scale
+    raw = torch.from_numpy(encoding.standardized(values))
     if columns.rule is not None:
         # The edges of a small table are computed faster than a file is read.
         join = cached_edges if len(sens) >= _MANY else None
@@ -122,11 +121,26 @@ def table_graph(
     return graph
 
 
-def groups(column: pd.Series, columns: TableColumns, encoding: Encoding | None) -> TwoValues:
-    """The sensitive attribute, coded as in training if there is an encoding."""
+def check_columns(
+    names: list[str], rows: int, columns: TableColumns, encoding: Encoding | None
+) -> None:
+    """Refuse a table that lacks what `columns` name or what a model was trained on."""
     if encoding is not None:
-        return encoding.groups_of(column)
-    return sensitive_values(column, columns.sensitive, columns.sensitive_one)
+        encoding.check(names, columns)
+    columns.check_table(names, rows)
+
+
+def label_and_group(
+    column: Callable[[str], pd.Series], count: int, columns: TableColumns, encoding: Encoding | None
+) -> tuple[TwoValues, TwoValues]:
+    """The label and the sensitive attribute; the latter as in training if there is an encoding."""
+    label = TwoValues(np.full(count, -1, dtype=np.int64), ("0", "1"))
+    if columns.label is not None:
+        label = label_values(column(columns.label), columns.label, columns.positive)
+    held, name = column(columns.sensitive), columns.sensitive
+    if encoding is not None:
+        return label, known_groups(held, name, encoding.groups)
+    return label, sensitive_values(held, name, columns.sensitive_one)
 
 
 def table_features(
@@ -146,10 +160,10 @@ def table_features(
             if name != columns.sensitive
         ]
     else:
-        unused = [name for name in names if name not in encoding.names()]
+        unused = [name for name in names if name not in encoding.names]
         if unused:
             notes.append(f"the model does not use the columns {listed(unused)}")
-        names = encoding.names()
+        names = encoding.names
         features = [
             code.read(nodes[code.column])
             for code in encoding.columns
@@ -171,33 +185,38 @@ def table_features(
     return features, keep
 
 
-def _identity(
-    nodes: pd.DataFrame, columns: TableColumns, ids: pd.Series | None, notes: list[str]
-) -> Identity:
-    column = columns.id_column(nodes.columns)
-    if column is None:
-        return Identity.of(ids, len(nodes))
-    if columns.id is None:
-        notes.append(f"column {column!r} holds the ids")
-    return Identity.of(nodes[column], len(nodes), column)
-
-
 def _warn(
-    table: EncodedTable,
-    y: NDArray[np.int64],
-    sens: NDArray[np.int64],
+    values: Floats,
+    encoding: Encoding,
+    known: Mapping[str | None, NDArray[np.int64]],
     columns: TableColumns,
     notes: list[str],
 ) -> None:
-    for what, codes in ((columns.sensitive, sens), (columns.label, y)):
-        for name in table.copies(codes):
-            notes.append(f"column {name!r} is a copy of {what!r}; consider --drop")
-    dominant = table.dominant()
-    if columns.rule is not None and not columns.standardize and dominant:
+    """Note features that copy the label or the group, and those that decide who is similar."""
+    names = encoding.feature_names
+    for what, codes in known.items():
+        for place, name in enumerate(names):
+            if name != encoding.sensitive and _is_copy(values[:, place], codes):
+                notes.append(f"column {name!r} is a copy of {what!r}; consider --drop")
+    if columns.rule is None or columns.standardize:
+        return
+    variance = values.var(axis=0)
+    largest = np.argsort(-variance, kind="stable")
+    share = np.cumsum(variance[largest])
+    needed = int(np.searchsorted(share, _NEARLY_ALL * variance.sum())) + 1
+    if needed < (variance > 0).sum() / 2:
         notes.append(
-            f"who is similar is decided by {listed(dominant)} nearly alone; --standardize gives "
-            "every column the same weight"
+            f"who is similar is decided by {listed(names[place] for place in largest[:needed])} "
+            "nearly alone; --standardize gives every column the same weight"
         )
+
+
+def _is_copy(values: Floats, codes: NDArray[np.int64]) -> bool:
+    """Whether a feature tells 0 from 1 by one value each, wherever they are known."""
+    one, zero = values[codes == 1], values[codes == 0]
+    if not len(one) or not len(zero) or one[0] == zero[0]:
+        return False
+    return bool((one == one[0]).all() and (zero == zero[0]).all())
 
 
 def _codes(columns: TableColumns, label: TwoValues, group: TwoValues) -> list[str]:

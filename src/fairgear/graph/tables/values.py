@@ -67,16 +67,11 @@ class TwoValues:
     names: tuple[str, str]
 
 
-def unknown_labels(count: int) -> TwoValues:
-    """The labels of a table without a label column."""
-    return TwoValues(np.full(count, -1, dtype=np.int64), ("0", "1"))
-
-
 def label_values(column: pd.Series, name: str, positive: Value | None) -> TwoValues:
     """The label; any number of rows may have none."""
     codes, found = levels_of(column, name)
     if not found:
-        return unknown_labels(len(codes))
+        return TwoValues(codes, ("0", "1"))
     if len(found) != 2:
         raise GraphError(
             f"label column {name!r}",

@@ -18,7 +18,7 @@ from fairgear import SensitiveGraph
 from fairgear.egos import EgoIndex
 from fairgear.errors import FileError, GraphError
 from fairgear.graph import from_tables, open_stored, split, validation, write_stored
-from fairgear.graph.stored.opening import META, is_stored
+from fairgear.graph.stored.folder import META, is_stored
 from tests.graph.people import friends, people
 from tests.graphs import random_graph
 

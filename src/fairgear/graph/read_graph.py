@@ -6,8 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairgear.errors import ParameterError
-from fairgear.graph.reading.formats import read_graphml, read_parquet, read_pyg, wrong_content
-from fairgear.graph.reading.text import read_edge_list, read_text_table
+from fairgear.graph.formats import (
+    ending_of,
+    read_edge_list,
+    read_graphml,
+    read_parquet,
+    read_pyg,
+    read_text_table,
+)
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.tables.columns import TableColumns
 from fairgear.graph.tables.converters import data_graph, network_graph
@@ -39,15 +45,12 @@ def read_graph(
     if encoding is not None:
         text = {**dict.fromkeys(columns.categorical), **dict.fromkeys(encoding.text_columns())}
         columns = replace(columns, categorical=tuple(text))
-    ending = path.suffix.lower()
+    ending = ending_of(path, "a file", [*TABLES, *GRAPHS], "save the table as .csv")
     if ending in TABLES:
         columns.check_edges(given=edges is not None)
         known = None if edges is None else read_edge_list(Path(edges))
         table = read_parquet(path) if ending == ".parquet" else read_text_table(path, columns)
         return table_graph(table, known, columns, encoding=encoding)
-    if ending not in GRAPHS:
-        got, allowed = f"a file that ends in {ending or 'nothing'}", ", ".join([*TABLES, *GRAPHS])
-        raise wrong_content(path, got, allowed, "save the table as .csv")
     if edges is not None:
         raise ParameterError(
             "--edges",

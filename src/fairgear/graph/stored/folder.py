@@ -1,10 +1,14 @@
-"""A stored graph as a `SensitiveGraph` whose tensors are memory maps of its files."""
+"""The folder of a stored graph: written whole or not at all, opened as memory maps of its files."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,18 +18,25 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.errors import FileError
+from fairgear.files import umask, write_errors, write_json
 from fairgear.graph.canonical import Csr
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
+from fairgear.graph.stored.neighbours import write_neighbours
 from fairgear.graph.tables.encoding import ENCODING, Encoding
-from fairgear.streams import raw_bytes
+from fairgear.progress import log
+from fairgear.streams import NpyWriter, raw_bytes
 
 META = "meta.json"
 NAMES = "node_names.json"
 KIND = "fairgear stored graph"
 # To be raised when the files of a folder change.
 FORMAT = 1
+# The ending of folders that killed processes leave behind; they may be removed.
+PARTIAL = ".fairgear-partial"
 FIELDS = ("x", "edge_index", "y", "sens", "node_id", *MASKS)
 CSR = ("indptr", "indices")
+# Edges in memory at a time.
+_PIECE = 2**20
 _META_TYPES: dict[str, type | tuple[type, ...]] = {
     "name": str,
     "nodes": int,
@@ -70,6 +81,9 @@ class StoredArrays:
         self._tensors = dict(tensors)
         self._digests = dict(digests)
         self._versions = {key: tensor._version for key, tensor in tensors.items()}
+
+    def __repr__(self) -> str:
+        return f"StoredArrays({str(self.folder)!r})"
 
     def holds(self, key: str, value: Tensor | None) -> bool:
         """Whether `value` is the mapped field, unchanged."""
@@ -126,10 +140,14 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
     """
     folder = Path(folder)
     meta = read_meta(folder)
+    extra: dict[str, Any] = {
+        key: tuple(meta[key]) for key in ("label_names", "sens_names") if meta[key]
+    }
     try:
         arrays = {key: _mapped(folder, key, meta["arrays"][key]) for key in (*FIELDS, *CSR)}
         digests = {key: str(meta["arrays"][key]["sha256"]) for key in arrays}
-        names = _node_names(folder)
+        if (folder / NAMES).exists():
+            extra["node_names"] = tuple(json.loads((folder / NAMES).read_text(encoding="utf-8")))
     except (KeyError, TypeError, ValueError, EOFError, OSError) as error:
         raise _damaged(folder, f"files that are missing or cut short ({error})") from error
     for key, array in arrays.items() if verify else ():
@@ -137,21 +155,14 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
             raise _damaged(folder, f"{key}.npy with other content than was written")
     tensors = {key: torch.from_numpy(arrays[key]) for key in FIELDS}
     csr = arrays["indptr"], arrays["indices"]
-    stored = StoredArrays(folder, tensors, digests, csr, meta["sens_column"])
-    extra: dict[str, Any] = {
-        key: tuple(meta[key]) for key in ("label_names", "sens_names") if meta[key] is not None
-    }
-    if (folder / ENCODING).exists():
-        extra["encoding"] = Encoding.read(folder / ENCODING)
-    if names is not None:
-        extra["node_names"] = names
     return SensitiveGraph(
         **tensors,
         sens_column=meta["sens_column"],
         sens_kind=meta["sens_kind"],
         name=meta["name"],
         feature_names=meta["feature_names"],
-        stored=stored,
+        stored=StoredArrays(folder, tensors, digests, csr, meta["sens_column"]),
+        encoding=Encoding.of_folder(folder),
         **extra,
     )
 
@@ -164,11 +175,6 @@ def _mapped(folder: Path, key: str, said: dict[str, Any]) -> NDArray[Any]:
     return np.asarray(held)
 
 
-def _node_names(folder: Path) -> tuple[str, ...] | None:
-    path = folder / NAMES
-    return tuple(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
-
-
 def _damaged(folder: Path, got: str) -> FileError:
     return FileError(
         f"stored graph {folder}",
@@ -176,3 +182,98 @@ def _damaged(folder: Path, got: str) -> FileError:
         f"files as fairgear store wrote them, format {FORMAT}",
         "build it again with fairgear store",
     )
+
+
+def write_stored(graph: SensitiveGraph, folder: Path | str) -> dict[str, Any]:
+    """Write a graph to a new folder; returns the content of its `meta.json`.
+
+    Fields, masks, names and encoding are kept. What made the graph is not: the counterfactual
+    worlds of a stored graph are those of a fitted model.
+    """
+    lost = [key for key in ("mechanism", "latent", "raw") if graph.get(key) is not None]
+    with new_folder(Path(folder)) as partial:
+        digests, _ = write_neighbours(partial, _keys(graph), len(graph.x), _PIECE)
+        fields = [key for key in FIELDS if key != "edge_index"]
+        digests |= write_arrays(partial, {key: graph[key].detach().cpu().numpy() for key in fields})
+        if graph.get("encoding") is not None:
+            graph["encoding"].write(partial / ENCODING)
+        if graph.get("node_names") is not None:
+            write_json(partial / NAMES, list(graph["node_names"]))
+        kept = ("name", "feature_names", "sens_column", "sens_kind", "label_names", "sens_names")
+        masks = all(bool(graph[key].any()) for key in MASKS)
+        facts = {key: graph.get(key) for key in kept} | {"masks": masks}
+        meta = write_meta(partial, digests, facts)
+    if lost:
+        log(f"{graph.name}: not stored: {', '.join(lost)}; its worlds will be a fitted model's")
+    return meta
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside `path` to write to; renamed on success, else removed."""
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise FileError(
+            f"folder {path}",
+            "a folder with files in it" if path.is_dir() else "a file of that name",
+            "a new or empty folder",
+            "choose another --out, or remove it",
+        )
+    with write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(PARTIAL, f".{path.name}.", path.parent))
+        try:
+            yield partial
+            # mkdtemp makes it private.
+            partial.chmod(0o777 & ~umask())
+            os.replace(partial, path)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, str]:
+    """Write each array to an NPY file; returns their SHA-256."""
+    digests = {}
+    for key, values in arrays.items():
+        with NpyWriter(folder / f"{key}.npy", values.dtype, values.shape[1:]) as writer:
+            writer.append(values)
+            digests[key] = writer.finish(len(values))
+    return digests
+
+
+def write_meta(
+    folder: Path, digests: Mapping[str, str], facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write `meta.json`, the last file of a folder, and return its content.
+
+    Args:
+        folder: with the arrays.
+        digests: the SHA-256 of each array.
+        facts: fields of the graph that are no arrays, by the names in `_META_TYPES`; `masks` says
+            whether no mask is empty.
+    """
+    arrays = {}
+    for key in sorted(digests):
+        held = np.load(folder / f"{key}.npy", mmap_mode="r", allow_pickle=False)
+        arrays[key] = {"dtype": held.dtype.name, "shape": held.shape, "sha256": digests[key]}
+    meta = {
+        "kind": KIND,
+        "format": FORMAT,
+        "nodes": arrays["x"]["shape"][0],
+        "edges": arrays["indices"]["shape"][0] // 2,
+        "sens_kind": "binary",
+        "masks": False,
+        "arrays": arrays,
+        **facts,
+    }
+    content = json.dumps(meta, sort_keys=True)
+    meta["fingerprint"] = hashlib.sha256(content.encode()).hexdigest()
+    write_json(folder / META, meta)
+    return meta
+
+
+def _keys(graph: SensitiveGraph) -> Iterator[NDArray[np.int64]]:
+    """The edges as source · n + target; a graph keeps them sorted."""
+    edges, n = graph.edge_index.cpu(), len(graph.x)
+    for begin in range(0, edges.shape[1], _PIECE):
+        source, target = edges[:, begin : begin + _PIECE].numpy()
+        yield source * n + target
