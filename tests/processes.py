@@ -1,28 +1,43 @@
-"""Real processes that form a job, for tests of what they do together."""
+"""Processes for tests: one that may be killed, and several that form a job.
+
+Importing torch takes seconds. So one server imports it, and each process is a fork of that.
+"""
 
 from __future__ import annotations
 
 import json
 import multiprocessing
 import os
+import socket
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import torch.distributed as dist
-
 Work = Callable[[Path], Any]
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["fairgear.cli", "fairgear.runs.execution"])
+
+
+def exit_code(work: Callable[..., None], *args: Any) -> int | None:
+    """How a process ends that calls a function of a module."""
+    process = _CONTEXT.Process(target=work, args=args)
+    process.start()
+    process.join()
+    return process.exitcode
 
 
 def in_processes(work: Work, size: int, folder: Path) -> list[Any]:
-    """What `work(folder)` gives in each of the processes, None for one that ended badly.
+    """What `work(folder)` returns in each process of a job, None for one that ended badly.
 
-    `work` is a function of a module, and what it gives can be written as JSON.
+    The environment is that of torchrun. `work` is a function of a module, or a partial one, and
+    JSON can hold what it returns.
     """
-    context = multiprocessing.get_context("spawn")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     started = [
-        context.Process(target=_take_part, args=(work, rank, size, folder)) for rank in range(size)
+        _CONTEXT.Process(target=_take_part, args=(work, rank, size, port, folder))
+        for rank in range(size)
     ]
     for process in started:
         process.start()
@@ -31,16 +46,12 @@ def in_processes(work: Work, size: int, folder: Path) -> list[Any]:
     return [_answer(folder / f"answer{rank}.json") for rank in range(size)]
 
 
-def _take_part(work: Work, rank: int, size: int, folder: Path) -> None:
-    dist.init_process_group(
-        "gloo",
-        init_method=f"file://{folder}/meeting",
-        rank=rank,
-        world_size=size,
-        timeout=timedelta(seconds=60),
-    )
+def _take_part(work: Work, rank: int, size: int, port: int, folder: Path) -> None:
+    job = {"TORCHELASTIC_RUN_ID": "test", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    ranks = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size}
+    os.environ.update(job, **{name: str(number) for name, number in ranks.items()})
     (folder / f"answer{rank}.json").write_text(json.dumps(work(folder)))
-    # Without the good manners of the end: a process that was lost cannot keep them either.
+    # At once, like a process that is lost: nothing is said to the others.
     os._exit(0)
 
 

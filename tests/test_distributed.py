@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import shutil
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +69,7 @@ def test_a_job_of_one_does_everything_itself() -> None:
 
 
 def _together(folder: Path) -> dict[str, Any]:
+    dist.init_process_group("gloo", timeout=timedelta(seconds=60))
     mine = torch.full((2,), float(rank())), torch.tensor([[rank() + 0.25]]).double()
     all_mean(mine)
     return {
@@ -160,7 +163,7 @@ def _lost() -> str:
     return ""
 
 
-# One test, since the processes take seconds to start.
+# One test, since the processes take time to start.
 def test_all_processes_end_with_the_same_and_notice_one_that_is_lost(tmp_path: Path) -> None:
     answers = in_processes(_together, SIZE, tmp_path)
     line = "file of 0: got 3; allowed: 4. Next: add one."

@@ -47,6 +47,12 @@ def threads() -> int:
     return int(numba.config.NUMBA_NUM_THREADS)
 
 
+def limit_threads(count: int) -> None:
+    """Let `in_chunks` use at most so many threads in this process."""
+    # Not numba.set_num_threads, which starts numba's own pool and gives torch as many threads.
+    numba.config.NUMBA_NUM_THREADS = min(threads(), max(1, count))
+
+
 def in_chunks(work: Callable[[int, int], None], total: int, chunk: int, description: str) -> None:
     """Call work(start, stop) for consecutive chunks of range(total) on all cores.
 

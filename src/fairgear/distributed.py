@@ -23,6 +23,7 @@ from torch.distributed.distributed_c10d import Store
 from torch.distributed.rendezvous import rendezvous
 
 from fairgear import errors
+from fairgear.compiled import limit_threads, threads
 from fairgear.errors import FairgearError, LostRankError, ParameterError, UnfinishedError
 from fairgear.files import written_elsewhere
 from fairgear.progress import quiet
@@ -174,7 +175,9 @@ def _join(device: str) -> Store:
         )
     if on_gpu:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    _share_cores(local_size)
+    # torchrun limits OpenMP only.
+    if "NUMBA_NUM_THREADS" not in os.environ:
+        limit_threads(threads() // local_size)
     # Values on the CPU, such as what rank 0 has decided, are sent by gloo in any case.
     backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
     try:
@@ -191,14 +194,6 @@ def _join(device: str) -> Store:
         ) from error
     found: Store = store
     return found
-
-
-def _share_cores(processes: int) -> None:
-    """Numba takes all cores by default; torchrun limits OpenMP only."""
-    import numba
-
-    if "NUMBA_NUM_THREADS" not in os.environ:
-        numba.set_num_threads(max(1, numba.config.NUMBA_NUM_THREADS // processes))
 
 
 def _already_failed(store: Store) -> bool:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
-import subprocess
+import pkgutil
+import shutil
+import signal
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +26,8 @@ from fairgear.metrics import METRICS
 from fairgear.runs.config import RunConfig
 from fairgear.runs.folder import RunFolder
 from fairgear.tensor_files import read_tensors, write_tensors
+from fairgear.training import checkpoints
+from tests.processes import exit_code
 
 
 def small(steps: int, generator_steps: int) -> list[str]:
@@ -41,6 +45,14 @@ def run(*arguments: str, out: Path) -> int:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "one"
     assert run(out=out) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same training with a smaller audit."""
+    out = tmp_path_factory.mktemp("runs") / "quick"
+    assert run("--quick", out=out) == 0
     return out
 
 
@@ -95,15 +107,16 @@ def test_json_is_all_there_is_on_stdout_and_a_finished_run_is_not_run_again(
     assert (finished / "metrics.json").stat().st_mtime_ns == before
 
 
-def test_the_settings_of_a_run_give_the_same_run(finished: Path, tmp_path: Path) -> None:
+def test_the_settings_of_a_run_give_the_same_run(quick: Path, tmp_path: Path) -> None:
     out = tmp_path / "again"
-    assert main(["run", "--config", str(finished / "config.yaml"), "--out", str(out)]) == 0
-    assert results(out)["metrics"] == results(finished)["metrics"]
+    assert main(["run", "--config", str(quick / "config.yaml"), "--out", str(out)]) == 0
+    assert results(out)["metrics"] == results(quick)["metrics"]
 
 
 def test_other_seeds_are_other_runs(finished: Path, tmp_path: Path) -> None:
-    assert run("--seed", "1", out=tmp_path / "seed") == 0
-    assert run("--graph-seed", "1", out=tmp_path / "graph") == 0
+    for name, typed in (("seed", "--seed"), ("graph", "--graph-seed")):
+        words = ["--method", "logistic", "--quick", typed, "1", "--out", str(tmp_path / name)]
+        assert main(["run", *words]) == 0
     hashes = {
         results(out)["provenance"]["data_sha256"]
         for out in (finished, tmp_path / "seed", tmp_path / "graph")
@@ -111,15 +124,17 @@ def test_other_seeds_are_other_runs(finished: Path, tmp_path: Path) -> None:
     assert len(hashes) == 3
 
 
-def test_damaged_results_are_measured_again_and_leftovers_removed(tmp_path: Path) -> None:
+def test_damaged_results_are_measured_again_and_leftovers_removed(
+    quick: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
-    assert run(out=out) == 0
+    shutil.copytree(quick, out)
     before = results(out)["metrics"]
     left = out / f".metrics.a1b2.json{TEMPORARY}"
     for damage in ("{", '{"metrics": {}, "intervals": {}, "config": {}}'):
         (out / "metrics.json").write_text(damage)
         left.write_text("half")
-        assert run(out=out) == 0
+        assert run("--quick", out=out) == 0
         assert results(out)["metrics"] == before
         assert not left.exists()
 
@@ -140,7 +155,7 @@ def test_a_training_that_diverges_after_its_best_still_has_results(
         return {name: part * float("nan") for name, part in terms.items()} if number > 20 else terms
 
     monkeypatch.setattr(GearTask, "step", diverging)
-    assert run(out=tmp_path / "out") == 0
+    assert run("--quick", out=tmp_path / "out") == 0
     last = results(tmp_path / "out")["training"]["history"]["network"]["training"][-1]
     assert last["prediction"] is None
 
@@ -348,38 +363,51 @@ def test_checkpoints_that_are_not_ours_are_refused(
     assert not (tmp_path / "evil").exists()
 
 
-def test_a_run_killed_at_five_moments_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "fairgear", "run", *small(1500, 400), "--out"]
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    subprocess.run([*command, str(whole)], check=True, capture_output=True)
-    rng = np.random.default_rng(0)
-    in_training = [kill_in_training([*command, str(killed)], killed, rng) for _ in range(5)]
-    assert sum(in_training) >= 2, "the kills came too late to test anything"
-    subprocess.run([*command, str(killed)], check=True, capture_output=True)
-    one, other = results(whole), results(killed)
+def run_killed(moment: str, calls: int, typed: list[str]) -> None:
+    """Save a checkpoint at every step, and die at a certain call of a function."""
+    checkpoints._SECONDS_BETWEEN = checkpoints._TIMES_WRITING = 0.0
+    place, _, name = moment.rpartition(".")
+    owner = pkgutil.resolve_name(place)
+    work, left = getattr(owner, name), iter(range(1, calls))
+
+    def deadly(*args: Any, **kwargs: Any) -> Any:
+        if next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return work(*args, **kwargs)
+
+    setattr(owner, name, deadly)
+    main(typed)
+
+
+def test_a_run_killed_at_three_moments_ends_as_one_that_was_not(
+    quick: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "killed"
+    typed = ["run", *small(30, 15), "--quick", "--out", str(out)]
+
+    def kill(moment: str, calls: int) -> None:
+        assert exit_code(run_killed, moment, calls, typed) == -signal.SIGKILL
+
+    def step(stage: str) -> int:
+        """The step that the checkpoint of a stage resumes from."""
+        found: int = read_tensors(out / "checkpoint" / f"{stage}.safetensors")[1]["next_step"]
+        return found
+
+    kill("fairgear.methods.gear.generator_training.VaeTask.step", 9)
+    assert step("generator") == 8
+    # Seven more checkpoints of the generator; then one of the network is written but not named.
+    kill("os.replace", 7 + 10)
+    assert (step("generator"), step("network0")) == (15, 9)
+    assert len(list(out.rglob(f"*{TEMPORARY}"))) == 1
+    kill("fairgear.runs.execution.audit", 1)
+    assert {entry.name for entry in out.iterdir()} == {"config.yaml", "model", "checkpoint"}
+
+    assert main(typed) == 0
+    one, other = results(quick), results(out)
     assert one["metrics"] == other["metrics"]
     assert one["intervals"] == other["intervals"]
     assert one["training"]["history"] == other["training"]["history"]
-    left = {entry.name for entry in killed.iterdir()}
-    assert left == {
-        *("config.yaml", "metrics.json", "people.parquet", "predictions.parquet"),
-        *("model", "report.html", "model-card.md"),
-    }
-
-
-def kill_in_training(command: list[str], out: Path, rng: np.random.Generator) -> bool:
-    """Start a run and kill it some time after its first new checkpoint; whether it came to that."""
-    begin = time.time()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while process.poll() is None:
-        time.sleep(0.05)
-        if any(path.stat().st_mtime > begin for path in out.glob("checkpoint/*.safetensors")):
-            time.sleep(rng.uniform(0.0, 1.0))
-            running = process.poll() is None
-            process.kill()
-            process.wait()
-            return running
-    return False
+    assert {entry.name for entry in out.iterdir()} == {entry.name for entry in quick.iterdir()}
 
 
 CUSTOM = """

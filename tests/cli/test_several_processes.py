@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from fairgear.errors import ParameterError
 from fairgear.runs.config import RunConfig
 from tests.cli.test_run import small
 from tests.graph.people import PEOPLE
+from tests.processes import in_processes
 
 FILES = {
     *("config.yaml", "metrics.json", "people.parquet", "predictions.parquet"),
@@ -43,7 +47,7 @@ def command(out: Path, *more: str) -> list[str]:
     # With a split, the file need not be searched for masks.
     flags |= {"--split": "sixty-twenty-twenty", "--out": out}
     words = [str(word) for pair in flags.items() for word in pair]
-    return ["run", str(PEOPLE), *words, *small(60, 30), *more]
+    return ["run", str(PEOPLE), *words, *small(60, 30), "--quick", *more]
 
 
 def results(out: Path) -> dict[str, Any]:
@@ -60,6 +64,16 @@ def children(process: subprocess.Popen[str]) -> list[int]:
     """The processes that it has started, in their order."""
     listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
     return sorted(int(word) for word in listed.split())
+
+
+def _main(typed: list[str], _: Path) -> dict[str, Any]:
+    """The command's status and what it prints, in one process of a job."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        try:
+            status: Any = main(typed)
+        except SystemExit as ended:
+            status = ended.code
+    return {"status": status, "out": out.getvalue(), "err": err.getvalue()}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the processes under /proc")
@@ -80,11 +94,12 @@ def test_a_job_that_lost_a_process_ends_and_resumes_to_the_results_of_one_proces
     assert not Path(f"/proc/{first}").exists()
     assert {entry.name for entry in out.iterdir()} == {"config.yaml", "checkpoint"}
 
-    done = subprocess.run(typed, check=True, capture_output=True, text=True)
+    again, other = in_processes(partial(_main, command(out, "--json")), 2, tmp_path)
     two = results(out)
     # Only rank 0 prints and logs.
-    assert json.loads(done.stdout) == two
-    assert done.stderr.count("training:") == 1
+    assert (again["status"], json.loads(again["out"])) == (0, two)
+    assert again["err"].count("training:") == 1
+    assert other == {"status": 0, "out": "", "err": ""}
     assert {entry.name for entry in out.iterdir()} == FILES
 
     assert main([*command(alone), "--set", "micro-batches=2"]) == 0
@@ -99,10 +114,8 @@ def test_a_job_that_lost_a_process_ends_and_resumes_to_the_results_of_one_proces
 def test_bad_input_is_said_once(tmp_path: Path) -> None:
     # Three micro-batches for two processes, which only the joined processes can know.
     wrong = command(tmp_path / "job", "--set", "micro-batches=3")
-    done = subprocess.run(
-        [*TORCHRUN, "-m", "fairgear", *wrong], check=False, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    (line,) = own_lines(done.stderr)
+    answers = in_processes(partial(_main, wrong), 2, tmp_path)
+    assert [(answer["status"], answer["out"]) for answer in answers] == [(2, "")] * 2
+    (line,) = "".join(answer["err"] for answer in answers).splitlines()
     assert "micro_batches: got 3 for 2 processes" in line
     assert not (tmp_path / "job").exists()

@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numba
 import torch
 from threadpoolctl import threadpool_limits
 
+from fairgear.compiled import limit_threads
 from fairgear.files import taking_turns
 from fairgear.progress import quiet
 from fairgear.runs import WorldsCache, run
@@ -54,7 +54,6 @@ def check_folder(cell: Cell, study: Path) -> None:
 
 def _compute_with_one_thread() -> None:
     """Results must not depend on how many runs share the machine."""
-    # numba first: its threads start here, which changes torch's number.
-    numba.set_num_threads(1)
+    limit_threads(1)
     threadpool_limits(1)
     torch.set_num_threads(1)
