@@ -57,7 +57,8 @@ def test_an_unknown_method_lists_the_known(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_run_of_another_method(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
-    typed = ["run", "synthetic", "--method", "logistic", "--set", "C=0.5", "--out", str(out)]
+    typed = ["run", "synthetic", "--method", "logistic", "--set", "C=0.5", "--quick"]
+    typed += ["--out", str(out)]
     assert main([*typed, "--json"]) == 0
     results = printed(capsys)
     assert (results["config"]["method"], results["config"]["settings"]["C"]) == ("logistic", 0.5)

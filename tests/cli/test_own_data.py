@@ -32,6 +32,11 @@ def run(*typed: str) -> int:
     return main(["run", *typed, *small(20, 10)])
 
 
+def run_logistic(*typed: str) -> int:
+    """Where it does not matter what is trained."""
+    return main(["run", *typed, "--method", "logistic", "--quick"])
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with people.csv and a run on it in the default place."""
@@ -155,10 +160,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         gaps.to_csv("people.csv", index=False)
         given = ["--edges", str(FRIENDS), "--missing", "impute", "--drop", "age"]
-        assert run("people.csv", *RIGHT, *given, "--out", "listed") == 0
+        assert run("people.csv", *RIGHT, *given, "--quick", "--out", "listed") == 0
         people().to_csv("people.csv", index=False)
         similar = ["--similarity", "0.7", "--standardize"]
-        assert run("people.csv", *RIGHT, *similar, "--out", "similar") == 0
+        assert run("people.csv", *RIGHT, *similar, "--quick", "--out", "similar") == 0
         gaps.to_csv("gaps.csv", index=False)
     return folder
 
@@ -271,26 +276,26 @@ def test_the_masks_of_a_pyg_file_are_kept(
     data.train_mask, data.val_mask, data.test_mask = part == 0, part == 1, part == 3
     torch.save(data, "g.pt")
     typed = ["g.pt", "--label", "y", "--sensitive", "sens", "--id", "person"]
-    assert run(*typed, "--out", "kept") == 0
+    assert run_logistic(*typed, "--out", "kept") == 0
     assert "the split is that of the file's masks: 100 for training" in capsys.readouterr().err
     predicted = pd.read_parquet("kept/predictions.parquet")
     expected = [{0: "train", 1: "val", 3: "test"}.get(i % 4, "") for i in range(400)]
     assert predicted.split.tolist() == expected
     assert yaml.safe_load(Path("kept/config.yaml").read_text())["split"] == "given"
     # The same command resumes it, and its settings repeat it.
-    assert run(*typed, "--out", "kept") == 0
+    assert run_logistic(*typed, "--out", "kept") == 0
     assert "nothing to do" in capsys.readouterr().err
     assert main(["run", "--config", "kept/config.yaml", "--out", "again"]) == 0
     again = pd.read_parquet("again/predictions.parquet")
     assert again.split.tolist() == expected
     capsys.readouterr()
-    assert run(*typed, "--split", "sixty-twenty-twenty", "--out", "drawn") == 0
+    assert run_logistic(*typed, "--split", "sixty-twenty-twenty", "--out", "drawn") == 0
     assert "the masks of the file are not used" in capsys.readouterr().err
     drawn = pd.read_parquet("drawn/predictions.parquet")
     assert drawn.split.value_counts().to_dict() == {"train": 240, "val": 80, "test": 80}
     data.val_mask = torch.zeros(400, dtype=torch.bool)
     torch.save(data, "g.pt")
-    assert run(*typed, "--out", "without") == 0
+    assert run_logistic(*typed, "--out", "without") == 0
     config = yaml.safe_load(Path("without/config.yaml").read_text())
     assert config["split"] == "sixty-twenty-twenty"
 
@@ -302,8 +307,8 @@ def test_brackets_in_the_name_of_a_file_are_shown(
     Path("a[").mkdir()
     for name in ("people[copy].csv", "a[/b].csv", "x:smile:.csv"):
         Path(name).write_bytes(PEOPLE.read_bytes())
-        assert run(name, *RIGHT, "--similarity", "0.7", "--out", f"{len(name)}") == 0
-        assert f"gear on {name}" in capsys.readouterr().out
+        assert run_logistic(name, *RIGHT, "--similarity", "0.7", "--out", f"{len(name)}") == 0
+        assert f"logistic on {name}" in capsys.readouterr().out
 
 
 def test_graphs_and_edge_lists_run_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,7 +323,7 @@ def test_graphs_and_edge_lists_run_too(tmp_path: Path, monkeypatch: pytest.Monke
     ]
     found: list[Any] = []
     for number, typed in enumerate(commands):
-        assert run(*typed, "--out", str(number)) == 0
+        assert run(*typed, "--quick", "--out", str(number)) == 0
         results = json.loads((tmp_path / str(number) / "metrics.json").read_text())
         found.append((results["provenance"]["data_sha256"], results["metrics"]))
         predicted = pd.read_parquet(tmp_path / str(number) / "predictions.parquet")
@@ -331,10 +336,9 @@ def test_whole_numbers_as_ids_need_no_names(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     people().assign(id=np.arange(400) + 2**53 + 1).to_csv("p.csv", index=False)
-    assert (
-        run("p.csv", *RIGHT, "--similarity", "0.7", "--standardize", "--drop", "job", "city") == 0
-    )
-    predicted = pd.read_parquet("runs/p-gear-0/predictions.parquet")
+    similar = ["--similarity", "0.7", "--standardize"]
+    assert run_logistic("p.csv", *RIGHT, *similar, "--drop", "job", "city") == 0
+    predicted = pd.read_parquet("runs/p-logistic-0/predictions.parquet")
     assert predicted.node_id.tolist() == [2**53 + 1 + i for i in range(400)]
     assert "node_name" not in predicted
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +53,15 @@ def test_the_blocks_run(names: dict[str, Any]) -> None:
     assert 0.8 < moved < 1
 
 
-def test_the_example_is_the_one_on_the_page_and_prints_what_the_page_says() -> None:
+def test_the_example_is_the_one_on_the_page_and_prints_what_the_page_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = EXAMPLE.read_text(encoding="utf-8").split("\n", maxsplit=1)[1]
     assert f"```python\n{code}```" in page()
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE)], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert "".join(f"    {line}\n" for line in done.stdout.splitlines()) in page()
+    monkeypatch.chdir(ROOT)
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "".join(f"    {line}\n" for line in printed.splitlines()) in page()
 
 
 def test_the_table_is_that_of_the_rows() -> None:
