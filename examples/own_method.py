@@ -35,6 +35,7 @@ class Centers(Method):
     name = "centers"
     config_type = CentersConfig
     config: CentersConfig
+    _settings: CentersConfig
 
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
         """Learn scales from everybody's features, centres from training labels; nothing to stop."""
@@ -42,9 +43,7 @@ class Centers(Method):
         self.threshold_, self._settings = None, self.config
         # In the order of the ids, so that the order of the rows counts for nothing.
         order = graph.node_id.argsort()
-        column = graph.sens_column
-        self._scaler = FeatureScaler(graph.x.shape[1] - (column is not None), column)
-        self._scaler.fit(graph, order)
+        self._scaler = FeatureScaler(graph.x.shape[1], graph.sens_column).fit(graph, order)
         people = order[graph.train_mask[order]]
         seen, y = self._seen(graph)[people], graph.y[people]
         self._centers = torch.stack([seen[y == label].mean(dim=0) for label in (0, 1)])
@@ -71,19 +70,13 @@ class Centers(Method):
             x = x.index_add(0, target, x[source]) / (1 + degree)
         return x
 
-    def _fitted_settings(self) -> CentersConfig:
-        return self._settings
-
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = {**module_tensors("scaler", self._scaler), "centers": self._centers}
-        column = self._scaler.sens_column
-        features = len(self._scaler.mean) + (column is not None)
-        return tensors, {"features": features, "sens_column": column}
+        facts = {"features": self._scaler.width, "sens_column": self._scaler.sens_column}
+        return tensors, facts
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        self._settings = self.config
-        features, column = columns_of(path, facts)
-        self._scaler = FeatureScaler(features - (column is not None), column)
+        self._scaler = FeatureScaler(*columns_of(path, facts))
         load_module(path, "scaler", self._scaler, tensors)
         width = len(self._scaler.mean)
         self._centers = take(path, tensors, "centers", torch.Size([2, width]))

@@ -52,7 +52,7 @@ class Pool:
     def of(cls, scene: Scene) -> Pool:
         """The people whose egos the scene has."""
         graph, index = scene.graph, scene.index
-        scaler = FeatureScaler(graph.x.shape[1] - 1, graph.sens_column).fit(graph)
+        scaler = FeatureScaler(graph.x.shape[1], graph.sens_column).fit(graph)
         return cls(graph, index, scaler, graph.y[index.ids[:, 0].cpu().long()])
 
     def __len__(self) -> int:

@@ -104,9 +104,6 @@ class SageMethod(Method):
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         return dict(self.module_.state_dict()), {}
 
-    def _fitted_settings(self) -> Config:
-        return self.config
-
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         self.module_.load_state_dict(tensors)
 

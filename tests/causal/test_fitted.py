@@ -140,7 +140,7 @@ def test_files_keep_quality_gate_and_worlds(
     loaded = CausalModel.load(tmp_path / "model")
     assert isinstance(loaded, FittedCausalModel)
     assert loaded._quality() == model._quality()
-    assert loaded._notes() == model._notes()
+    assert loaded.notes == model.notes
     assert vars(loaded).keys() == (vars(model).keys() - {"_fitted"}) | {"_restored"}
     for name in ("features", "edges", "gate", "exact_up_to", "seed"):
         assert getattr(loaded, name) == getattr(model, name)

@@ -27,8 +27,7 @@ def with_column(graph: SensitiveGraph, at: int | None) -> SensitiveGraph:
 
 
 def scaler_of(graph: SensitiveGraph) -> FeatureScaler:
-    width = graph.x.shape[1] - (graph.sens_column is not None)
-    return FeatureScaler(width, graph.sens_column).fit(graph)
+    return FeatureScaler(graph.x.shape[1], graph.sens_column).fit(graph)
 
 
 def unit_rows_of(
@@ -72,7 +71,7 @@ def test_what_was_learned_is_used_on_another_graph_and_saved_with_the_weights() 
     fitted = one.x.double().numpy()[:, keep]
     expected = (other.x.double().numpy()[:, keep] - fitted.mean(axis=0)) / fitted.std(axis=0)
     np.testing.assert_allclose(scaler(other).numpy(), expected, atol=1e-5)
-    copy = FeatureScaler(3, 1)
+    copy = FeatureScaler(4, 1)
     copy.load_state_dict(scaler.state_dict())
     assert torch.equal(copy(other), scaler(other))
 

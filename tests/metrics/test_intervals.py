@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -13,9 +12,7 @@ from fairgear.metrics import (
     cluster_bootstrap,
     difference_interval,
     draws_error,
-    from_json_number,
     rate_interval,
-    to_json_number,
     weighted_auroc,
 )
 from fairgear.metrics.inputs import Floats
@@ -29,15 +26,6 @@ def test_an_interval_is_two_numbers() -> None:
     assert 0.4 not in Interval(0.1, 0.3)
     assert not UNDEFINED.defined
     assert 0.2 not in UNDEFINED
-    assert json.dumps(UNDEFINED.to_json()) == "[null, null]"
-    assert Interval(0.1, 0.3).to_json() == [0.1, 0.3]
-    assert Interval.from_json([0.1, 0.3]) == Interval(0.1, 0.3)
-    assert not Interval.from_json([None, None]).defined
-    with pytest.raises(ValueError, match="values to unpack"):
-        Interval.from_json([0.1])
-    assert [to_json_number(v) for v in (math.nan, math.inf, 0.5)] == [None, None, 0.5]
-    assert from_json_number(0.5) == 0.5
-    assert math.isnan(from_json_number(None))
 
 
 @pytest.mark.parametrize(

@@ -57,12 +57,13 @@ class Small(Method):
     name = "small"
     config_type = SmallConfig
     config: SmallConfig
+    _settings: SmallConfig
     task_type = SmallTask
 
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
         self.check(graph)
         self.threshold_, self._settings = None, self.config
-        self._build(graph.x.shape[1] - 1, graph.sens_column)
+        self._build(graph.x.shape[1], graph.sens_column)
         order = self.order(graph)
         self.scaler.fit(graph, order)
         rows = order[self.learned_from(graph)[order]]
@@ -125,17 +126,13 @@ class Small(Method):
     def _build(self, width: int, sens_column: int | None) -> None:
         self.scaler = FeatureScaler(width, sens_column)
         with seeded(self.drawn_from(), "initialisation"):
-            self.layer = nn.Linear(width, 1)
-
-    def _fitted_settings(self) -> Config:
-        return self._settings
+            self.layer = nn.Linear(len(self.scaler.mean), 1)
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = module_tensors("scaler", self.scaler) | module_tensors("layer", self.layer)
-        return tensors, {"width": len(self.scaler.mean), "column": self.scaler.sens_column}
+        return tensors, {"width": self.scaler.width, "column": self.scaler.sens_column}
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        self._settings = self.config
         self._build(facts["width"], facts["column"])
         load_module(path, "scaler", self.scaler, tensors)
         load_module(path, "layer", self.layer, tensors)

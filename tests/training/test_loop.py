@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 
 from fairgear.training import Checkpoint, History, Task, Validation, train
-from fairgear.training.loop import Run
 from tests.training.toy import Interrupted, Toy, same_weights
 
 
@@ -177,9 +176,9 @@ def test_another_seed_or_name_of_a_run_draws_otherwise() -> None:
     assert not same_weights(weights[0], weights[2])
 
 
-def test_a_score_that_is_no_number_is_never_the_best() -> None:
-    run = Run(Toy(), None)
-    nan = float("nan")
-    for score in (nan, 0.5, nan, 0.7, 0.6):
-        run._record(Validation(score, {}))
-    assert run.history.best_score == 0.7
+def test_a_score_that_is_no_number_is_never_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, nan = Toy(), float("nan")
+    scores = iter((nan, 0.5, nan, 0.7, 0.6))
+    monkeypatch.setattr(task, "validate", lambda: Validation(next(scores), {}))
+    history = train(task, steps=5, seed=0, description="toy", validate_every=1)
+    assert (history.best_score, history.best_step) == (0.7, 4)

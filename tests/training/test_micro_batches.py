@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fairgear import distributed
-from fairgear.errors import ParameterError
-from fairgear.training.micro_batches import accumulated, check_micro_batches
+from fairgear.training.micro_batches import accumulated
 
 
 def network() -> nn.Sequential:
@@ -93,12 +92,3 @@ def test_one_part_is_the_plain_step() -> None:
     torch.manual_seed(3)
     terms = accumulated(1, [], lambda rows: {"draw": torch.rand(len(rows))}, torch.arange(2))
     assert torch.equal(terms["draw"], expected)
-
-
-def test_processes_that_do_not_divide_the_parts_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(distributed, "size", lambda: 2)
-    check_micro_batches(4)
-    with pytest.raises(ParameterError, match="3 for 2 processes"):
-        check_micro_batches(3)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from fairgear.metrics import Interval, from_json_number, to_json_number
+from fairgear.metrics import Interval
 
 T = TypeVar("T")
 
@@ -15,14 +16,16 @@ T = TypeVar("T")
 def to_json(value: Any) -> Any:
     """`value` as JSON can hold it: dataclasses become objects, tuples lists, NaN null."""
     if isinstance(value, Interval):
-        return value.to_json()
+        return [to_json(end) for end in value]
     if is_dataclass(value):
         return {item.name: to_json(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): to_json(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(entry) for entry in value]
-    return to_json_number(value) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value
 
 
 def from_json(kind: type[T], data: Mapping[str, Any]) -> T:
@@ -40,9 +43,10 @@ def _typed(hint: Any, value: Any) -> Any:
         kinds = [kind for kind in inner if kind is not type(None)]
         return _typed(kinds[0], value) if len(kinds) == 1 else value
     if hint is Interval:
-        return Interval.from_json(value)
+        low, high = (_typed(float, end) for end in value)
+        return Interval(low, high)
     if hint is float:
-        return from_json_number(value)
+        return math.nan if value is None else float(value)
     if is_dataclass(hint):
         return from_json(hint, value)  # type: ignore[arg-type]
     if origin is tuple:

@@ -81,20 +81,16 @@ class CausalModel(ABC):
             allowed = "a graph, for models that were loaded from a file"
             what = f"diagnostics of a causal model {self.name!r}"
             raise NotFittedError(what, "no graph", allowed, "pass the graph")
-        return diagnose(self, graph, quality=self._quality(), seed=seed, worlds=worlds)
+        return diagnose(self, graph, seed=seed, worlds=worlds)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Plain sentences that every result of this model must be read with."""
-        return self._notes()
+        return ()
 
     def _quality(self) -> dict[str, Any]:
         """How well the model describes the graph, if that was measured; JSON-ready."""
         return {}
-
-    def _notes(self) -> tuple[str, ...]:
-        """What `notes` returns; nothing, unless overridden."""
-        return ()
 
     def save(self, path: Path | str) -> None:
         """Write what was learned to one safetensors file."""
@@ -136,7 +132,7 @@ class CausalModel(ABC):
         return {}, {}
 
     def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        """Restore what `_state` gave."""
+        """Restore what `_state` returned."""
         return None
 
     def _not_fitted(self) -> NotFittedError:

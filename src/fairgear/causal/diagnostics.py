@@ -116,7 +116,6 @@ def diagnose(
     model: CausalModel,
     graph: SensitiveGraph,
     *,
-    quality: Mapping[str, Any],
     seed: int = 0,
     worlds: Mapping[float, SensitiveGraph] | None = None,
 ) -> Diagnostics:
@@ -128,7 +127,7 @@ def diagnose(
         else:
             world = model.counterfactual(graph, at_rate(graph, rate, seed=seed), seed=seed)
         effects.append(_effect(name, graph, world, before))
-    return Diagnostics(model.name, model.exact, tuple(effects), dict(quality), model.notes)
+    return Diagnostics(model.name, model.exact, tuple(effects), model._quality(), model.notes)
 
 
 def edge_changes(before: SensitiveGraph, after: SensitiveGraph) -> tuple[Tensor, Tensor]:

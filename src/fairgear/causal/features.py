@@ -28,6 +28,11 @@ class FeatureModel(ABC):
     name: ClassVar[str]
     how: ClassVar[str]
     """How the features are moved, to be read after "Features are moved"."""
+    parts: ClassVar[tuple[str, ...]]
+    """The names of what is learned."""
+
+    _skip: int | None
+    _learned: dict[str, Floats]
 
     def fit(self, table: Floats, sens: Integers, skip: int | None) -> Self:
         """Learn from a table (n, d) in canonical order; `skip` is the column that holds `sens`."""
@@ -36,7 +41,7 @@ class FeatureModel(ABC):
                 what, got = "a graph to fit a causal model on", f"nobody in group {group}"
                 raise GraphError(what, got, "people of both groups", "fit on the factual graph")
         self._skip = skip
-        self._learn(table, sens)
+        self._learned = self._learn(table, sens)
         return self
 
     def moved(
@@ -51,7 +56,8 @@ class FeatureModel(ABC):
         return result
 
     @abstractmethod
-    def _learn(self, table: Floats, sens: Integers) -> None: ...
+    def _learn(self, table: Floats, sens: Integers) -> dict[str, Floats]:
+        """The arrays that `parts` names."""
 
     @abstractmethod
     def _rows(
@@ -61,21 +67,15 @@ class FeatureModel(ABC):
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """What was learned: tensors and JSON-ready facts."""
-        tensors = {key: torch.from_numpy(value) for key, value in self._arrays().items()}
+        tensors = {key: torch.from_numpy(value) for key, value in self._learned.items()}
         return tensors, {"features": self.name, "skip": self._skip}
-
-    @abstractmethod
-    def _arrays(self) -> dict[str, Floats]: ...
-
-    @abstractmethod
-    def _restore(self, arrays: dict[str, Floats]) -> None: ...
 
     @staticmethod
     def from_state(tensors: dict[str, Tensor], facts: dict[str, Any]) -> FeatureModel:
         """The model that `state` described."""
         model = FEATURE_MODELS[str(facts["features"])]()
         model._skip = facts["skip"]
-        model._restore({key: np.asarray(value.numpy()) for key, value in tensors.items()})
+        model._learned = {key: np.asarray(tensors[key].numpy()) for key in model.parts}
         return model
 
 
@@ -84,10 +84,9 @@ class FeatureShift(FeatureModel):
 
     name = "shift"
     how = "by the difference of the groups' means"
-    shift: Floats
-    """(d,), 0 in the sensitive column."""
+    parts = ("shift",)
 
-    def _learn(self, table: Floats, sens: Integers) -> None:
+    def _learn(self, table: Floats, sens: Integers) -> dict[str, Floats]:
         shift = table[sens == 1].mean(axis=0) - table[sens == 0].mean(axis=0)
         if self._skip is not None:
             shift[self._skip] = 0.0
@@ -96,18 +95,12 @@ class FeatureShift(FeatureModel):
         # breaks no tie of the similarity rule.
         largest = np.abs(table).max(axis=0) + np.abs(shift)
         unit = np.ldexp(1.0, np.frexp(largest)[1] - 52)
-        self.shift = np.round(shift / unit) * unit
+        return {"shift": np.round(shift / unit) * unit}
 
     def _rows(
         self, table: Floats, rows: Integers, after: Integers, node_id: Tensor, seed: int
     ) -> Floats:
-        return table[rows] + np.where(after[rows] == 1, 1.0, -1.0)[:, None] * self.shift
-
-    def _arrays(self) -> dict[str, Floats]:
-        return {"shift": self.shift}
-
-    def _restore(self, arrays: dict[str, Floats]) -> None:
-        self.shift = arrays["shift"]
+        return table[rows] + np.where(after[rows] == 1, 1.0, -1.0)[:, None] * self._learned["shift"]
 
 
 class FeatureQuantiles(FeatureModel):
@@ -121,9 +114,10 @@ class FeatureQuantiles(FeatureModel):
 
     name = "quantile"
     how = "by a map of quantiles between the groups"
+    parts = ("group 0", "group 1")
 
-    def _learn(self, table: Floats, sens: Integers) -> None:
-        self._sorted = [np.sort(table[sens == group], axis=0) for group in (0, 1)]
+    def _learn(self, table: Floats, sens: Integers) -> dict[str, Floats]:
+        return {f"group {group}": np.sort(table[sens == group], axis=0) for group in (0, 1)}
 
     def _rows(
         self, table: Floats, rows: Integers, after: Integers, node_id: Tensor, seed: int
@@ -135,8 +129,8 @@ class FeatureQuantiles(FeatureModel):
                 continue
             for group in (0, 1):
                 mine = after[rows] == group
-                source = self._sorted[1 - group][:, column]
-                target = self._sorted[group][:, column]
+                source = self._learned[f"group {1 - group}"][:, column]
+                target = self._learned[f"group {group}"][:, column]
                 values = result[mine, column]
                 low = np.searchsorted(source, values, side="left")
                 high = np.searchsorted(source, values, side="right")
@@ -145,12 +139,6 @@ class FeatureQuantiles(FeatureModel):
                 at = np.minimum((rank * len(target)).astype(np.int64), len(target) - 1)
                 result[mine, column] = target[at]
         return result
-
-    def _arrays(self) -> dict[str, Floats]:
-        return {"group 0": self._sorted[0], "group 1": self._sorted[1]}
-
-    def _restore(self, arrays: dict[str, Floats]) -> None:
-        self._sorted = [arrays["group 0"], arrays["group 1"]]
 
 
 FEATURE_MODELS: Registry[type[FeatureModel]] = Registry("feature model")

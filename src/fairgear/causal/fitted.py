@@ -130,7 +130,9 @@ class FittedCausalModel(CausalModel):
     def _quality(self) -> dict[str, Any]:
         return {} if self._edges is None else self._edges.quality()
 
-    def _notes(self) -> tuple[str, ...]:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How features and edges are moved, and how well the edge model fits."""
         moved = f"Features are moved {FEATURE_MODELS[self.features].how}, a model."
         if self._edges is None:
             return moved, "Edges are held fixed, as requested."

@@ -69,7 +69,9 @@ class SimilarityCausalModel(CausalModel):
             x=x.to(device), edge_index=factual.edges(table, rows).to(device), sens=sens
         )
 
-    def _notes(self) -> tuple[str, ...]:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How features and edges are moved."""
         how = FEATURE_MODELS[self.features].how
         return (
             f"Features are moved {how}, a model; edges follow by the rule that built the graph.",

@@ -120,7 +120,16 @@ class SyntheticCausalModel(CausalModel):
         self._mechanism = graph.mechanism
         self._pairs = _Pairs(graph.latent, graph.mechanism.settings)
         self._latent = graph.latent
-        self._check_untouched(graph)
+        # Features or edges edited after sampling have no known counterfactual.
+        same_x = torch.equal(self._mechanism.features(self._latent, graph.sens), graph.x)
+        if not same_x or not torch.equal(self._pairs.edges(graph.sens), graph.edge_index):
+            raise GraphError(
+                "a graph for the synthetic causal model",
+                f"{'edges' if same_x else 'features'} that differ from its equations",
+                "a sampled graph as it was sampled",
+                "scale features inside the model, or drop the mechanism "
+                "(graph.replace(mechanism=None)) and fit a causal model",
+            )
 
     def counterfactual(
         self, graph: SensitiveGraph, sens: Tensor | int, *, seed: int = 0
@@ -155,18 +164,6 @@ class SyntheticCausalModel(CausalModel):
     def _labels(self, sens: Tensor, edge_index: Tensor) -> Tensor:
         scores = self._mechanism.scores(self._latent, sens, edge_index)
         return (scores > self._mechanism.label_threshold).long()
-
-    def _check_untouched(self, graph: SensitiveGraph) -> None:
-        """Features or edges edited after sampling have no known counterfactual."""
-        same_x = torch.equal(self._mechanism.features(self._latent, graph.sens), graph.x)
-        if not same_x or not torch.equal(self._pairs.edges(graph.sens), graph.edge_index):
-            raise GraphError(
-                "a graph for the synthetic causal model",
-                f"{'edges' if same_x else 'features'} that differ from its equations",
-                "a sampled graph as it was sampled",
-                "scale features inside the model, or drop the mechanism "
-                "(graph.replace(mechanism=None)) and fit a causal model",
-            )
 
 
 class _Pairs:

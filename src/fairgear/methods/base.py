@@ -14,16 +14,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import expit
-from torch import Tensor
+from torch import Tensor, nn
 
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
+from fairgear.methods.features import FeatureScaler
 from fairgear.methods.thresholds import HALF, most_accurate
 from fairgear.registry import Registry
 from fairgear.settings import Config
 from fairgear.tensor_files import damaged, read_tensors, write_tensors
-from fairgear.training import Checkpoint
+from fairgear.training import Checkpoint, History
+from fairgear.training.checkpoints import load_module, module_tensors
 from fairgear.version import installed_version
 
 # Of a saved model; raised when what is saved changes.
@@ -53,13 +55,14 @@ class Method(ABC):
         self.seed = seed
         self.device = device
         self.config = self.config_type.from_dict(settings)
+        # Those of the last fit; `set_params` may change `config` later.
+        self._settings = self.config
         self.threshold_: float | None = None
 
     @classmethod
     def from_config(cls, config: Config, *, seed: int = 0, device: str = "auto") -> Self:
         """A method with these settings, which are a `config_type`."""
-        settings = {item.name: getattr(config, item.name) for item in fields(config)}
-        return cls(seed=seed, device=device, **settings)
+        return cls(seed=seed, device=device, **_by_name(config))
 
     @abstractmethod
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
@@ -83,10 +86,6 @@ class Method(ABC):
         """The fitted tensors, and the facts that belong to them."""
 
     @abstractmethod
-    def _fitted_settings(self) -> Config:
-        """The settings at the time of the fit; `set_params` may have changed `config` since."""
-
-    @abstractmethod
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         """Load what `_state` returned."""
 
@@ -96,16 +95,14 @@ class Method(ABC):
         return (scores > self._fitted_threshold()).astype(np.int64)
 
     def __repr__(self) -> str:
-        usual = self.config_type()
-        settings = {f.name: getattr(self.config, f.name) for f in fields(self.config)}
-        changed = {k: v for k, v in settings.items() if v != getattr(usual, k)}
+        default = self.config_type()
+        changed = {k: v for k, v in _by_name(self.config).items() if v != getattr(default, k)}
         shown = ", ".join(f"{k}={v!r}" for k, v in {**changed, "seed": self.seed}.items())
         return f"{type(self).__name__}({shown})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All arguments of the constructor, as scikit-learn's `clone` needs them."""
-        settings = {f.name: getattr(self.config, f.name) for f in fields(self.config)}
-        return {"seed": self.seed, "device": self.device, **settings}
+        return {"seed": self.seed, "device": self.device, **_by_name(self.config)}
 
     def set_params(self, **params: Any) -> Self:
         """Change arguments of the constructor; `generator__steps` changes a nested setting."""
@@ -137,7 +134,7 @@ class Method(ABC):
             "method": self.name,
             "seed": self.seed,
             "threshold": threshold,
-            "config": self._fitted_settings().to_dict(),
+            "config": self._settings.to_dict(),
         }
         write_tensors(folder / "weights.safetensors", tensors, facts)
         write_json(folder / "model.json", about)
@@ -181,7 +178,25 @@ class Method(ABC):
 
 
 class NetworkMethod(Method):
-    """A method whose network returns representations and logits."""
+    """A method whose network returns representations and logits.
+
+    After `fit`: `history_` (loss terms and validation over time, by stage) and `scaler_` (of the
+    features).
+    """
+
+    scaler_: FeatureScaler
+
+    def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
+        super().__init__(seed=seed, device=device, **settings)
+        self.history_: dict[str, History] = {}
+
+    @abstractmethod
+    def _build(self, width: int, sens_column: int | None) -> None:
+        """Set `scaler_` and fresh networks, initialised from the seed, for x of `width` columns."""
+
+    @abstractmethod
+    def _networks(self) -> dict[str, nn.Module]:
+        """What is saved besides the scaler, by name."""
 
     @abstractmethod
     def chunks(
@@ -197,6 +212,28 @@ class NetworkMethod(Method):
     def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
         """Representations (m, dim): what the classifier reads."""
         return np.concatenate([z.numpy() for z, _ in self.chunks(graph, nodes=nodes)])
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors = module_tensors("scaler", self.scaler_)
+        for name, module in self._networks().items():
+            tensors |= module_tensors(name, module)
+        facts = {
+            "features": self.scaler_.width,
+            "sens_column": self.scaler_.sens_column,
+            "history": {name: history.as_dict() for name, history in self.history_.items()},
+        }
+        return tensors, facts
+
+    def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        self._build(*columns_of(path, facts))
+        load_module(path, "scaler", self.scaler_, tensors)
+        for name, module in self._networks().items():
+            load_module(path, name, module, tensors)
+            module.eval()
+        try:
+            self.history_ = {name: History(**rows) for name, rows in facts["history"].items()}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise damaged(path) from error
 
     def _set_threshold(self, graph: SensitiveGraph, rule: str) -> None:
         """0.5, or with the rule `validation` the most accurate threshold there."""
@@ -250,6 +287,11 @@ def columns_of(path: Path, facts: dict[str, Any]) -> tuple[int, int | None]:
     if column is not None and not (isinstance(column, int) and 0 <= column < width):
         raise damaged(path)
     return width, column
+
+
+def _by_name(config: Config) -> dict[str, Any]:
+    """The settings; unlike `to_dict`, nested ones stay what they are."""
+    return {item.name: getattr(config, item.name) for item in fields(config)}
 
 
 class FitCheckpoints:

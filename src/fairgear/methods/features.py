@@ -13,6 +13,10 @@ class FeatureScaler(nn.Module):
     """Features without the sensitive column, at zero mean and unit variance as learned in `fit`.
 
     A module, so that its statistics are saved and moved with the weights.
+
+    Args:
+        width: columns of x, the sensitive one included.
+        sens_column: which of them is sensitive, if any.
     """
 
     mean: Tensor
@@ -20,9 +24,11 @@ class FeatureScaler(nn.Module):
 
     def __init__(self, width: int, sens_column: int | None) -> None:
         super().__init__()
+        self.width = width
         self.sens_column = sens_column
-        self.register_buffer("mean", torch.zeros(width, dtype=torch.float64))
-        self.register_buffer("scale", torch.ones(width, dtype=torch.float64))
+        own = width - (sens_column is not None)
+        self.register_buffer("mean", torch.zeros(own, dtype=torch.float64))
+        self.register_buffer("scale", torch.ones(own, dtype=torch.float64))
 
     def fit(self, graph: SensitiveGraph, order: Tensor | None = None) -> FeatureScaler:
         """Learn mean and scale from all nodes, or those in `order`, summed in that order.
@@ -53,12 +59,11 @@ class FeatureScaler(nn.Module):
 
     def check(self, graph: SensitiveGraph) -> None:
         """Refuse a graph whose columns are not those of the fit."""
-        width = len(self.mean) + (self.sens_column is not None)
-        if graph.x.shape[1] != width or graph.sens_column != self.sens_column:
+        if (graph.x.shape[1], graph.sens_column) != (self.width, self.sens_column):
             raise GraphError(
                 "features of a graph for a fitted model",
                 f"{graph.x.shape[1]} columns, sens_column {graph.sens_column}",
-                f"{width} columns, sens_column {self.sens_column}",
+                f"{self.width} columns, sens_column {self.sens_column}",
                 "pass a graph with the columns that the model was fitted on",
             )
 

@@ -26,8 +26,6 @@ from fairgear.metrics.intervals import (
     Interval,
     cluster_bootstrap,
     draws_error,
-    from_json_number,
-    to_json_number,
 )
 from fairgear.metrics.rates import difference_interval, rate_interval
 from fairgear.metrics.utility import accuracy, auroc, f1, weighted_auroc
@@ -56,12 +54,10 @@ __all__ = [
     "f1",
     "flip_estimate",
     "flips",
-    "from_json_number",
     "group_table",
     "over_rates",
     "paired_interval",
     "r2",
     "rate_interval",
-    "to_json_number",
     "weighted_auroc",
 ]

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,7 @@ def paired_interval(
     return combined_interval(up, ends[0], down, ends[1], correlation=-apart)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PairedPredictions:
     """What two models predict for the same people.
 
@@ -98,12 +99,12 @@ class PairedPredictions:
         labels: those that they predict.
     """
 
-    y: Integers = field(repr=False)
-    sens: Integers = field(repr=False)
-    summary: Floats = field(repr=False)
-    clusters: Integers = field(repr=False)
-    scores: tuple[Floats, Floats] = field(repr=False)
-    labels: tuple[Integers, Integers] = field(repr=False)
+    y: Integers
+    sens: Integers
+    summary: Floats
+    clusters: Integers
+    scores: tuple[Floats, Floats]
+    labels: tuple[Integers, Integers]
 
 
 def difference_intervals(
@@ -117,30 +118,25 @@ def difference_intervals(
 ) -> dict[str, Interval]:
     """Intervals of first − second of accuracy, F1, AUROC, ΔEO, ΔDP and R², NaN if undefined.
 
-    Args:
-        pair: the predictions.
-        first: the first model's estimates, with intervals of the same level.
-        second: the second's.
-        draws: number of resamples.
-        level: of the intervals.
-        seed: of the resamples.
+    `first` and `second` are the models' estimates, with intervals of the same level; `draws` and
+    `seed` are those of the resamples.
     """
     known, intervals = pair.y >= 0, {"accuracy": UNDEFINED}
     if known.any():
-        one, other = ((labels == pair.y)[known] for labels in pair.labels)
-        intervals["accuracy"] = paired_interval(one, other, pair.clusters[known], level=level)
+        right, other = ((labels == pair.y)[known] for labels in pair.labels)
+        intervals["accuracy"] = paired_interval(right, other, pair.clusters[known], level=level)
     comparison = _Comparison(pair, draws, level, seed)
-    for key, compare in {
+    measures: dict[str, Callable[[Estimate, Estimate], Interval]] = {
         "f1": comparison.f1,
         "auroc": comparison.auroc,
-        "delta_eo": comparison.delta_eo,
-        "delta_dp": comparison.delta_dp,
+        "delta_eo": partial(comparison.gap, pair.y == 1),
+        "delta_dp": partial(comparison.gap, np.ones(len(pair.y), dtype=np.bool_)),
         "r2": comparison.r2,
-    }.items():
-        defined = not (math.isnan(first[key].value) or math.isnan(second[key].value))
-        intervals[key] = UNDEFINED
-        if defined:
-            intervals[key] = compare(first[key], second[key]).clipped(-1.0, 1.0)
+    }
+    for key, compare in measures.items():
+        both = first[key], second[key]
+        undefined = any(math.isnan(one.value) for one in both)
+        intervals[key] = UNDEFINED if undefined else compare(*both).clipped(-1.0, 1.0)
     return intervals
 
 
@@ -197,13 +193,7 @@ class _Comparison:
 
         return self._difference(part, one, other, drawn)
 
-    def delta_eo(self, one: Estimate, other: Estimate) -> Interval:
-        return self._gap(self.pair.y == 1, one, other)
-
-    def delta_dp(self, one: Estimate, other: Estimate) -> Interval:
-        return self._gap(np.ones(len(self.pair.y), dtype=np.bool_), one, other)
-
-    def _gap(self, among: Mask, one: Estimate, other: Estimate) -> Interval:
+    def gap(self, among: Mask, one: Estimate, other: Estimate) -> Interval:
         """|g₁| − |g₂| from the intervals of g₁ − g₂ and g₁ + g₂, which have no fold at 0.
 
         It is (|d + t| − |d − t|) / 2 of the difference d and the total t, and monotone in each of
@@ -231,12 +221,9 @@ class _Comparison:
         return Interval(min(corners), max(corners))
 
     def _part(self, among: Mask, sides: Sequence[Mask], change: Floats) -> _Part:
-        """See `_Part`.
+        """The people that a measure is taken of; `change` is how the models differ for each.
 
-        Args:
-            among: the people that the measure is taken of.
-            sides: the groups or classes that it compares; the one that says least counts.
-            change: what differs between the models, for each person.
+        Of the groups or classes that it compares, the one that says least counts.
         """
         every, chosen = self.pair.clusters, [among & side for side in sides]
         known = min(informative_clusters(change[side], every[side]) for side in chosen)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,31 +59,11 @@ class Interval:
         """The interval within the range of a measure."""
         return Interval(*(float(np.clip(end, low, high)) for end in self))
 
-    def to_json(self) -> list[float | None]:
-        """`[low, high]`, null where undefined."""
-        return [to_json_number(end) for end in self]
-
-    @classmethod
-    def from_json(cls, ends: Iterable[float | None]) -> Interval:
-        """From what `to_json` gives."""
-        low, high = (from_json_number(end) for end in ends)
-        return cls(low, high)
-
 
 UNDEFINED = Interval(math.nan, math.nan)
 
 # Weights of people (resamples, n) in, one value per resample out.
 Statistic = Callable[[Floats], Floats]
-
-
-def to_json_number(value: float) -> float | None:
-    """A number that JSON can hold: None, which becomes null, for NaN and infinities."""
-    return float(value) if math.isfinite(value) else None
-
-
-def from_json_number(value: float | None) -> float:
-    """A number as JSON holds it: NaN for null."""
-    return math.nan if value is None else float(value)
 
 
 def cluster_bootstrap(
@@ -93,8 +73,6 @@ def cluster_bootstrap(
     draws: int = 1000,
     level: float = 0.95,
     seed: int = 0,
-    low: float = -math.inf,
-    high: float = math.inf,
 ) -> Interval:
     """Interval of a statistic; whole clusters are resampled with replacement.
 
@@ -109,17 +87,13 @@ def cluster_bootstrap(
         draws: number of resamples.
         level: probability that the interval covers.
         seed: of the resamples.
-        low: least value of the statistic.
-        high: greatest value of the statistic.
     """
     label = as_clusters("clusters", clusters, len(as_vector("clusters", clusters)))
     weights = multiplicities(label, draws=draws, seed=seed)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = float(statistic(np.ones((1, len(label))))[0])
         replicates = over_nodes(statistic, weights, label)
-    return bootstrap_interval(estimate, replicates, effective_clusters(label), level=level).clipped(
-        low, high
-    )
+    return bootstrap_interval(estimate, replicates, effective_clusters(label), level=level)
 
 
 def multiplicities(clusters: Integers, *, draws: int, seed: int) -> Floats:

@@ -152,14 +152,8 @@ def combined_interval(
     """Interval of first − second from those of the two, d ± √(a² + b² − 2·correlation·a·b).
 
     By Newcombe: a and b are the distances from the two estimates to their ends on that side, so
-    asymmetric intervals give an asymmetric one. NaN if any of them is.
-
-    Args:
-        first: an estimate.
-        first_ends: its interval.
-        second: the estimate that is subtracted.
-        second_ends: its interval.
-        correlation: of the two estimates.
+    asymmetric intervals give an asymmetric one. NaN if any of them is. `correlation` is that of the
+    two estimates.
     """
 
     def reach(a: float, b: float) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +13,6 @@ from fairgear.nn.heads import dropout, keep_mask
 from fairgear.nn.layers import EgoLayer, GcnLayer, GinLayer, SageLayer
 from fairgear.registry import Registry
 
-LayerType = Callable[[int, int], EgoLayer]
 # Hidden values that are computed at a time: two megabytes, which fit into a core's cache.
 _BLOCK = 2**19
 
@@ -23,19 +21,18 @@ class EgoEncoder(nn.Module):
     """A stack of layers; the last one is computed for the centre alone.
 
     Args:
-        layer: the kind of layer.
         width_in: features of a member.
         width: size of every layer's output.
         layers: how many.
         dropout: between layers.
     """
 
-    def __init__(
-        self, layer: LayerType, width_in: int, width: int, layers: int, dropout: float
-    ) -> None:
+    layer: ClassVar[type[EgoLayer]]
+
+    def __init__(self, width_in: int, width: int, layers: int, dropout: float) -> None:
         super().__init__()
         widths = [width_in] + [width] * layers
-        self.layers = nn.ModuleList(layer(before, after) for before, after in pairwise(widths))
+        self.layers = nn.ModuleList(self.layer(before, after) for before, after in pairwise(widths))
         self.dropout = dropout
 
     def forward(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor:
@@ -62,11 +59,22 @@ class EgoEncoder(nn.Module):
         return [state[:, 0] for state in states[1:]] + [last.centre(states[-1], adjacency)]
 
 
+class GcnEncoder(EgoEncoder):
+    """GCN layers."""
+
+    layer = GcnLayer
+
+
+class GinEncoder(EgoEncoder):
+    """GIN layers."""
+
+    layer = GinLayer
+
+
 class SageEncoder(EgoEncoder):
     """GraphSAGE layers; on a CPU, two layers run as one blocked operation."""
 
-    def __init__(self, width_in: int, width: int, layers: int, dropout: float) -> None:
-        super().__init__(SageLayer, width_in, width, layers, dropout)
+    layer = SageLayer
 
     def forward(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor:
         """Embeddings (B, width) of the centres."""
@@ -80,11 +88,11 @@ class SageEncoder(EgoEncoder):
         return last.from_rows(blocked_hidden(inputs, weight, last.rows(adjacency), p))
 
 
-class JumpingKnowledge(EgoEncoder):
+class JumpingKnowledge(GcnEncoder):
     """GCN layers whose outputs are concatenated and mixed by one linear map."""
 
     def __init__(self, width_in: int, width: int, layers: int, dropout: float) -> None:
-        super().__init__(GcnLayer, width_in, width, layers, dropout)
+        super().__init__(width_in, width, layers, dropout)
         self.mix = nn.Linear(layers * width, width)
 
     def forward(self, x: Tensor, adjacency: Tensor, mask: Tensor) -> Tensor:
@@ -93,7 +101,7 @@ class JumpingKnowledge(EgoEncoder):
         return mixed
 
 
-class Infomax(EgoEncoder):
+class Infomax(GcnEncoder):
     """GCN layers that are also trained to tell an ego's own centre from that of a shuffled ego.
 
     The auxiliary loss is the binary cross-entropy of Deep Graph Infomax: the summary of an ego is
@@ -101,7 +109,7 @@ class Infomax(EgoEncoder):
     """
 
     def __init__(self, width_in: int, width: int, layers: int, dropout: float) -> None:
-        super().__init__(GcnLayer, width_in, width, layers, dropout)
+        super().__init__(width_in, width, layers, dropout)
         self.bilinear = nn.Parameter(torch.empty(width, width))
         nn.init.xavier_uniform_(self.bilinear)
 
@@ -175,16 +183,9 @@ def _blocks(egos: int, size: int) -> list[slice]:
     return [slice(begin, min(begin + step, egos)) for begin in range(0, egos, step)]
 
 
-def _stack(layer: LayerType) -> Callable[[int, int, int, float], EgoEncoder]:
-    def build(width_in: int, width: int, layers: int, dropout: float) -> EgoEncoder:
-        return EgoEncoder(layer, width_in, width, layers, dropout)
-
-    return build
-
-
-ENCODERS: Registry[Callable[[int, int, int, float], EgoEncoder]] = Registry("encoder")
-ENCODERS.add("gcn", _stack(GcnLayer))
+ENCODERS: Registry[type[EgoEncoder]] = Registry("encoder")
+ENCODERS.add("gcn", GcnEncoder)
 ENCODERS.add("graphsage", SageEncoder)
-ENCODERS.add("gin", _stack(GinLayer))
+ENCODERS.add("gin", GinEncoder)
 ENCODERS.add("jk", JumpingKnowledge)
 ENCODERS.add("infomax", Infomax)

@@ -16,37 +16,22 @@ class Classifier(nn.Module):
 
     def __init__(self, width: int, hidden: int, dropout: float) -> None:
         super().__init__()
-        self.layers = nn.Sequential(
-            nn.Linear(width, hidden),
-            nn.BatchNorm1d(hidden),
-            nn.ReLU(),
-            Dropout(dropout),
-            nn.Linear(hidden, 1),
-        )
+        self.hidden = nn.Sequential(nn.Linear(width, hidden), nn.BatchNorm1d(hidden), nn.ReLU())
+        self.dropout = dropout
+        self.last = nn.Linear(hidden, 1)
 
     def forward(self, z: Tensor) -> Tensor:
         """Logits (B,)."""
-        logits: Tensor = self.layers(z)
+        logits: Tensor = self.last(dropout(self.hidden(z), self.dropout, self.training))
         return logits[:, 0]
 
 
-class Dropout(nn.Module):
-    """Dropout with a byte per random draw on a CPU, where drawing costs more than the layer.
-
-    The probability is rounded to 1/256 there.
-    """
-
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
-
-    def forward(self, x: Tensor) -> Tensor:
-        """`x` with a share `p` of its values zero and the rest scaled up, in training."""
-        return dropout(x, self.p, self.training)
-
-
 def dropout(x: Tensor, p: float, training: bool) -> Tensor:
-    """`x` with a share `p` of its values zero and the rest scaled up, in training."""
+    """`x` with a share `p` of its values zero and the rest scaled up, in training.
+
+    On a CPU, where drawing costs more than the layer, each value takes a random byte, and `p` is
+    rounded to 1/256.
+    """
     if p == 0 or not training:
         return x
     if x.is_cuda:

@@ -46,12 +46,7 @@ def boundary_inconsistency(one: Tensor, other: Tensor) -> Tensor:
 
 
 def dependence(logits: Tensor, summary: Tensor) -> Tensor:
-    """R² of a linear regression of tanh(logit), a differentiable label, on a summary.
-
-    Args:
-        logits: (B,).
-        summary: (B,), such as the mean of s around a person.
-    """
+    """R² of a linear regression of tanh(logit), a differentiable label, on a summary (B,)."""
     return explained(logits.float().tanh(), summary)
 
 

@@ -28,8 +28,7 @@ def check_causal_model(
         graph: a factual graph with both groups in it.
         seed: of the random assignment, and of the model's noise.
 
-    Returns:
-        The names of the laws, all of which hold.
+    Returns the names of the laws, all of which hold.
     """
     model, sens = make().fit(graph), at_random(graph, seed=seed)
     world = model.counterfactual(graph, sens, seed=seed)

@@ -46,13 +46,7 @@ def check_method(
 ) -> tuple[str, ...]:
     """Run every check of `CONTRACT` on a method; a failed one raises ContractError.
 
-    Args:
-        method: see `Trial`.
-        settings: see `Trial`.
-        random: see `Trial`.
-
-    Returns:
-        The names of the checks, all of which passed.
+    The arguments are those of `Trial`. Returns the names of the checks, all of which passed.
     """
     trial = Trial(method, settings=settings, random=random)
     with bar("checking the method", total=len(CONTRACT)) as shown:
@@ -72,12 +66,8 @@ def constructor(trial: Trial) -> None:
     before = _generators()
     model = trial.make(3)
     trial.expect(model.get_params()["seed"] == 3, "the constructor stores the seed", "another seed")
-    again = type(model)(**model.get_params())
-    trial.expect(
-        again.get_params() == model.get_params(),
-        "the constructor accepts what get_params returns",
-        "other parameters",
-    )
+    same = type(model)(**model.get_params()).get_params() == model.get_params()
+    trial.expect(same, "the constructor accepts what get_params returns", "other parameters")
     promise = "the constructor only stores its arguments"
     trial.expect(_generators() == before, promise, "draws from torch's or numpy's generator")
     for name, value in vars(model).items():
@@ -95,11 +85,8 @@ def learning(trial: Trial) -> None:
     y, scores = fresh.y.numpy(), model.predict_proba(fresh)[:, 1]
     for name, mask in (("validation", fresh.val_mask), ("test", fresh.test_mask)):
         got = auroc(y[mask], scores[mask])
-        trial.expect(
-            got > _MIN_AUROC,
-            f"an AUROC above {_MIN_AUROC} on the {name} people of the toy graph",
-            f"{got:.3f}",
-        )
+        promise = f"an AUROC above {_MIN_AUROC} on the {name} people of the toy graph"
+        trial.expect(got > _MIN_AUROC, promise, f"{got:.3f}")
 
 
 @_named("answers")
@@ -108,12 +95,10 @@ def answers(trial: Trial) -> None:
     model = trial.fitted()
     for graph in (toy_graph(), toy_world()):
         scores, z, labels = model.predict_proba(graph), model.embed(graph), model.predict(graph)
+        low, high = scores.min(), scores.max()
         fine = scores.shape == (PEOPLE, 2) and scores.dtype == np.float64
-        fine = fine and bool(((scores >= 0) & (scores <= 1)).all())
-        fine = fine and np.allclose(scores.sum(axis=1), 1)
-        got = (
-            f"{scores.dtype} of shape {scores.shape}, from {scores.min():.3g} to {scores.max():.3g}"
-        )
+        fine = fine and bool(0 <= low <= high <= 1) and np.allclose(scores.sum(axis=1), 1)
+        got = f"{scores.dtype} of shape {scores.shape}, from {low:.3g} to {high:.3g}"
         trial.expect(fine, "probabilities (n, 2) in float64 with rows that sum to 1", got)
         fine = z.ndim == 2 and len(z) == PEOPLE and z.dtype == np.float32
         fine = fine and bool(np.isfinite(z).all())
@@ -158,14 +143,10 @@ def saving(trial: Trial) -> None:
             write_tensors(weights, rest, facts)
             trial.expect_error(FileError, load, f"a file without the tensor {name} is refused")
     for graph in (toy_graph(), toy_world()):
-        trial.expect_same(
-            Answers.of(loaded, graph),
-            Answers.of(model, graph),
-            f"a loaded model gives the same answers on {_which(graph)}",
-        )
-    trial.expect(
-        loaded.get_params() == model.get_params(), "settings are saved too", "other parameters"
-    )
+        promise = f"a loaded model gives the same answers on {_which(graph)}"
+        trial.expect_same(Answers.of(loaded, graph), Answers.of(model, graph), promise)
+    same = loaded.get_params() == model.get_params()
+    trial.expect(same, "settings are saved too", "other parameters")
 
 
 @_named("relabelling")
@@ -229,11 +210,8 @@ def side_effects(trial: Trial) -> None:
     for now, fresh in ((graph, toy_graph()), (world, toy_world())):
         same = now.fingerprint() == fresh.fingerprint() and set(now.keys()) == set(fresh.keys())
         trial.expect(same, "a graph passed in is not modified", f"{_which(fresh)} changed")
-    trial.expect(
-        _generators() == before,
-        "torch's and numpy's global generators keep their state",
-        "another state",
-    )
+    promise = "torch's and numpy's global generators keep their state"
+    trial.expect(_generators() == before, promise, "another state")
 
 
 @_named("checkpoints")
@@ -243,30 +221,24 @@ def checkpoints(trial: Trial) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for stop_after in (*_STOPS, None):
             model = trial.make()
-            attempt = attempt_fit(model, toy_graph(), Path(folder), stop_after=stop_after)
-            resumed = resumed or attempt.resumed
-            if attempt.finished:
+            done, found = attempt_fit(model, toy_graph(), Path(folder), stop_after=stop_after)
+            resumed = resumed or found
+            if done:
                 break
             stops += 1
     trial.expect(resumed or not stops, f"{promise} from its checkpoint", "one that started over")
-    trial.expect_same(
-        Answers.of(model, toy_graph()),
-        Answers.of(trial.fitted(), toy_graph()),
-        f"{promise} to the same model" if stops else "a checkpoint changes nothing",
-    )
+    graph = toy_graph()
+    kept = f"{promise} to the same model" if stops else "a checkpoint changes nothing"
+    trial.expect_same(Answers.of(model, graph), Answers.of(trial.fitted(), graph), kept)
     if not stops:
         return
-    graph = toy_graph()
     flipped = graph.replace(y=torch.where(graph.train_mask, 1 - graph.y, graph.y))
     for what, other, seed in (("seed", graph, 1), ("graph", flipped, 0)):
         with tempfile.TemporaryDirectory() as folder:
             attempt_fit(trial.make(), graph, Path(folder), stop_after=_STOPS[0])
-            attempt = attempt_fit(trial.make(seed), other, Path(folder), stop_after=_STOPS[0])
-        trial.expect(
-            not attempt.resumed,
-            f"a fit resumes only from a checkpoint of its own {what}",
-            f"one that resumed from that of another {what}",
-        )
+            _, found = attempt_fit(trial.make(seed), other, Path(folder), stop_after=_STOPS[0])
+        kept = f"a fit resumes only from a checkpoint of its own {what}"
+        trial.expect(not found, kept, f"one that resumed from that of another {what}")
 
 
 @_named("parameters")
@@ -286,11 +258,8 @@ def parameters(trial: Trial) -> None:
     model = copy.copy(fitted)
     for name, value in [("seed", 5), *_other_settings(model.config).items()]:
         trial.expect(model.set_params(**{name: value}) is model, "set_params returns self", "other")
-        trial.expect(
-            model.get_params()[name] == value,
-            "get_params returns what set_params set",
-            f"no {name}",
-        )
+        same = model.get_params()[name] == value
+        trial.expect(same, "get_params returns what set_params set", f"no {name}")
     graph = toy_graph()
     promise = "settings changed after fit take effect at the next fit"
     trial.expect_same(Answers.of(model, graph), Answers.of(fitted, graph), promise)

@@ -126,25 +126,13 @@ class _Interrupted(BaseException):
     """Stands for a killed process; no method may catch it."""
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """One fit with a checkpoint: whether it finished, and whether it resumed from one."""
-
-    finished: bool
-    resumed: bool
-
-
 def attempt_fit(
     model: Method, graph: SensitiveGraph, folder: Path, *, stop_after: int | None
-) -> Attempt:
-    """Fit with a checkpoint.
+) -> tuple[bool, bool]:
+    """Fit with a checkpoint; returns whether the fit finished, and whether it resumed from one.
 
-    Args:
-        model: an unfitted method.
-        graph: the training graph.
-        folder: of the checkpoint.
-        stop_after: the step after which a checkpoint is due. The fit is interrupted once one has
-            been written, then or at the end of a stage. None to let it finish.
+    A checkpoint is due after the step `stop_after`. The fit is interrupted once one has been
+    written, then or at the end of a stage; it finishes if that is None.
     """
     steps, found = [], []
     write, read = Checkpoint.write, Checkpoint.read
@@ -171,5 +159,5 @@ def attempt_fit(
         try:
             model.fit(graph, checkpoint=folder)
         except _Interrupted:
-            return Attempt(False, any(found))
-    return Attempt(True, any(found))
+            return False, any(found)
+    return True, any(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,30 +123,23 @@ class Run:
             outcome = self.task.validate()
         for module in self.task.modules.values():
             module.train()
-        if outcome is not None:
-            # Machines round differently; rank 0 decides which state is the best.
-            score, figures = broadcast((outcome.score, outcome.figures))
-            self._record(Validation(score, figures))
-
-    def _record(self, outcome: Validation) -> None:
-        row = {"step": self.next_step, "score": outcome.score, **outcome.figures}
-        self.history.validation.append(row)
+        if outcome is None:
+            return
+        # Machines round differently; rank 0 decides which state is the best.
+        score, figures = broadcast((outcome.score, outcome.figures))
+        self.history.validation.append({"step": self.next_step, "score": score, **figures})
         best = self.history.best_score
         # NaN is never an improvement, but gives way to any number if it was the first.
-        if best is None or (not outcome.score <= best and outcome.score == outcome.score):
-            self.history.best_score = outcome.score
-            self.history.best_step = self.next_step
+        if best is None or (not score <= best and not math.isnan(score)):
+            self.history.best_score, self.history.best_step = score, self.next_step
             self.best = {k: v.clone() for k, v in self._weights().items()}
 
     def restore_best(self) -> None:
         """Load the best validated weights, if any, into the modules."""
         for name, module in self.task.modules.items():
             if self.best:
-                prefix = f"{name}."
-                own = {
-                    k.removeprefix(prefix): v for k, v in self.best.items() if k.startswith(prefix)
-                }
-                module.load_state_dict(own)
+                own = module.state_dict()
+                module.load_state_dict({key: self.best[f"{name}.{key}"] for key in own})
             module.eval()
 
     def save(self) -> None:
@@ -168,18 +162,18 @@ class Run:
     def _load(
         self, checkpoint: Checkpoint, tensors: dict[str, Tensor], facts: dict[str, Any]
     ) -> None:
+        path = checkpoint.path
         for name, module in self.task.modules.items():
-            checkpoints.load_module(checkpoint.path, name, module, tensors)
+            checkpoints.load_module(path, name, module, tensors)
         for name, optimizer in self.task.optimizers.items():
-            path = checkpoint.path
             checkpoints.load_optimizer(path, f"optimizer.{name}", optimizer, tensors)
         try:
             self.next_step = self.saved_step = int(facts["next_step"])
             self.history = History(**facts["history"])
         except (KeyError, TypeError, ValueError) as error:
-            raise damaged(checkpoint.path) from error
+            raise damaged(path) from error
         if self.history.best_step >= 0:
             self.best = {
-                name: take(checkpoint.path, tensors, f"best.{name}", value.shape)
+                name: take(path, tensors, f"best.{name}", value.shape)
                 for name, value in self._weights().items()
             }

@@ -14,22 +14,9 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairgear import distributed
-from fairgear.errors import ParameterError
 from fairgear.training.seeding import reseed
 
 Work = Callable[..., dict[str, Tensor]]
-
-
-def check_micro_batches(count: int) -> None:
-    """Refuse a number of micro-batches that the processes cannot share evenly."""
-    processes = distributed.size()
-    if count % processes:
-        raise ParameterError(
-            "micro_batches",
-            f"{count} for {processes} processes",
-            f"a multiple of {processes}",
-            f"use {processes}, or another number of processes",
-        )
 
 
 def accumulated(
@@ -38,12 +25,11 @@ def accumulated(
     """Call `work` on each of `count` parts of `rows`; gradients, buffers and terms are averaged.
 
     Args:
-        count: parts of the batch.
+        count: parts of the batch, a multiple of the number of processes.
         modules: have no gradients yet; `work` adds to them.
         work: does forward and backward on some of the rows and returns terms of the loss.
         rows: the batch; each tensor is split the same way.
     """
-    check_micro_batches(count)
     if count == 1:
         return work(*rows)
     *seeds, after = torch.randint(2**62, (count + 1,)).tolist()

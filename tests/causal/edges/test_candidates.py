@@ -10,7 +10,6 @@ from fairgear.causal.edges import candidates
 from fairgear.causal.edges.candidates import Candidates
 from fairgear.causal.edges.model import EdgeModel, World
 from fairgear.causal.edges.pairs import Factual
-from fairgear.causal.edges.regression import Fit
 from fairgear.causal.edges.terms import DistanceTerms
 from tests.causal.edges.graphs import adjacency_of, people
 
@@ -19,7 +18,7 @@ SPARSE = np.array([-7.5, 9.0, 0.0, -0.6, 0.5])
 
 def case(seed: int, n: int = 300) -> tuple[EdgeModel, World]:
     drawn = people(n, seed, SPARSE)
-    model = EdgeModel(DistanceTerms.of(drawn.table, None), Fit(SPARSE, SPARSE))
+    model = EdgeModel(DistanceTerms.of(drawn.table, None), SPARSE, SPARSE)
     sens = np.ones_like(drawn.sens)
     return model, World(drawn, drawn.table + 0.3 * (sens - drawn.sens)[:, None], sens)
 
@@ -79,7 +78,7 @@ def test_hubs_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_people_without_features() -> None:
     drawn = people(60, 7)
     bare = Factual(drawn.ids, drawn.order, np.zeros((60, 1)), drawn.sens, drawn.edges)
-    model = EdgeModel(DistanceTerms.of(bare.table, None), Fit(SPARSE, SPARSE))
+    model = EdgeModel(DistanceTerms.of(bare.table, None), SPARSE, SPARSE)
     world = World(bare, bare.table, 1 - bare.sens)
     every, some = model.edges(world, 0), Candidates(model, world).edges(0)
     assert np.isin(bare.keys(*some), bare.keys(*every)).all()

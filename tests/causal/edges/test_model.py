@@ -9,7 +9,6 @@ from scipy import stats
 from fairgear.causal.edges.kernel import Floats, Integers
 from fairgear.causal.edges.model import EdgeModel, World
 from fairgear.causal.edges.pairs import Factual
-from fairgear.causal.edges.regression import Fit
 from fairgear.causal.edges.terms import CosineTerms, DistanceTerms
 from fairgear.hashing import pair_uniform
 from tests.causal.edges.graphs import (
@@ -26,7 +25,7 @@ STRONG = np.array([-3.0, 5.0, 0.25, -0.8, 0.9])
 
 
 def model_of(drawn: Factual, theta: Floats = STRONG) -> EdgeModel:
-    return EdgeModel(DistanceTerms.of(drawn.table, None), Fit(theta, np.ones(len(theta))))
+    return EdgeModel(DistanceTerms.of(drawn.table, None), theta, np.ones(len(theta)))
 
 
 def world_of(drawn: Factual, sens: Integers, shift: float = 0.7) -> World:
@@ -35,7 +34,7 @@ def world_of(drawn: Factual, sens: Integers, shift: float = 0.7) -> World:
 
 def written_out(model: EdgeModel, world: World) -> Floats:
     """The chance of every pair, over n×n matrices."""
-    drawn, weights = world.factual, model.terms.coefficients(model.fit.theta)
+    drawn, weights = world.factual, model.terms.coefficients(model.theta)
     matrix, scale = adjacency_of(drawn), model.terms.scale
     if model.terms.cosine:
         likeness = [t @ t.T for t in (_unit(drawn.table), _unit(world.table))]
@@ -57,7 +56,7 @@ def test_worlds_are_those_written_out(seed: int, cosine: bool) -> None:
     drawn = people(70, seed)
     if cosine:
         theta = np.array([-3.0, 2.5, 0.7])
-        model = EdgeModel(CosineTerms.of(drawn.table, None), Fit(theta, theta))
+        model = EdgeModel(CosineTerms.of(drawn.table, None), theta, theta)
     else:
         model = model_of(drawn)
     random = np.random.default_rng(seed).integers(0, 2, 70)

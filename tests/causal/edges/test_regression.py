@@ -8,17 +8,18 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from fairgear.causal.edges.kernel import Floats
+from fairgear.causal.edges.model import EdgeModel
 from fairgear.causal.edges.pairs import Factual, pairs_of
-from fairgear.causal.edges.regression import Fit, PairRegression
+from fairgear.causal.edges.regression import PairRegression
 from fairgear.causal.edges.terms import CosineTerms, DistanceTerms
 from tests.causal.edges.graphs import TRUTH, adjacency_of, alike, people
 
 
-def fitted(drawn: Factual, *, all_pairs: int = 10**9, seed: int = 0) -> Fit:
+def fitted(drawn: Factual, *, all_pairs: int = 10**9, seed: int = 0) -> EdgeModel:
     terms = DistanceTerms.of(drawn.table, None)
     found = PairRegression(terms, drawn, pairs_of(drawn, seed, all_pairs=all_pairs))
     theta = found.fit()
-    return Fit(theta, found.variance(theta))
+    return EdgeModel(terms, theta, found.variance(theta))
 
 
 @pytest.mark.parametrize("all_pairs", [10**9, 2000])

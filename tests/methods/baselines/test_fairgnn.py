@@ -201,7 +201,7 @@ def test_classifier_and_adversary_pull_in_opposite_directions(visible: Sensitive
         before = float(task.adversary_loss(z, task.sens_score))
     for _ in range(20):
         task.optimizers["adversary"].param_groups[0]["lr"] = 0.1
-        task.descend("adversary", task.adversary_loss(z, task.sens_score))
+        task.descend({"loss": task.adversary_loss(z, task.sens_score)}, "adversary")
     with torch.no_grad():
         after = float(task.adversary_loss(z, task.sens_score))
     assert after < before - 0.1, "the adversary lowers it"
@@ -217,7 +217,7 @@ def test_the_adversary_takes_its_steps_and_the_estimator_stays(visible: Sensitiv
     assert taken == {"network": {4}, "adversary": {12}}
     one, other = first._modules["estimator"], later._modules["estimator"]
     assert same_weights(dict(one.state_dict()), dict(other.state_dict()))
-    fresh = later.build(6, later.config)["estimator"].state_dict()
+    fresh = later.build(6)["estimator"].state_dict()
     assert not same_weights(dict(other.state_dict()), dict(fresh))
 
 

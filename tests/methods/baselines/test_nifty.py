@@ -24,10 +24,10 @@ from fairgear.methods.baselines.nifty import (
     NiftyGcn,
     NiftySage,
     NiftyTask,
-    Predictor,
     UnitSpectralNorm,
     flipped,
     link_numbers,
+    new_predictor,
     normalize_weights,
     similarity_loss,
     with_noise,
@@ -137,7 +137,7 @@ def test_a_layer_of_gcn_is_what_the_formula_says(graph: SensitiveGraph) -> None:
 
 def test_the_similarity_is_the_mean_of_two_negative_cosines() -> None:
     torch.manual_seed(0)
-    predictor, one, other = Predictor(6), torch.randn(9, 6), torch.randn(9, 6)
+    predictor, one, other = new_predictor(6), torch.randn(9, 6), torch.randn(9, 6)
     found = float(similarity_loss(predictor, one, other).detach())
     guesses = [predictor(z).detach().numpy() for z in (one, other)]
     forth, back = cosine(guesses[0], other.numpy()), cosine(guesses[1], one.numpy())
@@ -147,7 +147,7 @@ def test_the_similarity_is_the_mean_of_two_negative_cosines() -> None:
 
 def test_no_gradient_passes_through_what_is_to_be_guessed() -> None:
     torch.manual_seed(0)
-    predictor = Predictor(4).double()
+    predictor = new_predictor(4).double()
     one, other = (torch.randn(3, 4, dtype=torch.float64, requires_grad=True) for _ in range(2))
     similarity_loss(predictor, one, other).backward()  # type: ignore[no-untyped-call]  # torch gives it no type
     step = 1e-6
@@ -310,8 +310,8 @@ def test_without_views_it_is_the_plain_network_with_normalised_weights(
         config_type = WholeGraphConfig
         task_type = WholeGraphTask
 
-        def build(self, width: int, config: WholeGraphConfig) -> dict[str, nn.Module]:
-            return {"network": super().build(width, config)["network"]}
+        def build(self, width: int) -> dict[str, nn.Module]:
+            return {"network": super().build(width)["network"]}
 
     settings: dict[str, Any] = {"steps": 10, "validate_every": 10, **batches}
     plain = small(Plain, **settings).fit(graph)

@@ -126,7 +126,7 @@ def test_somebody_next_to_a_cut_goes_the_trees_way(people: SensitiveGraph) -> No
     """Single precision puts those next to a cut on either side of it: which, must not differ."""
     x, y, train = parts(people)
     grown = GradientBoostingClassifier(n_estimators=10, learning_rate=0.3).fit(x[train], y[train])
-    trees = Trees.of(grown, 0.3)
+    trees = Trees.of(grown, 0.3, 10)
     inner = trees.left != torch.arange(len(trees.left))
     near = np.repeat(x, 50, axis=0)[: 3 * int(inner.sum())]
     for i, (feature, cut) in enumerate(zip(trees.feature[inner], trees.cut[inner], strict=True)):

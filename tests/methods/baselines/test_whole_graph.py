@@ -393,8 +393,8 @@ class Hiding(GraphSage):
     name = "hiding"
     task_type = Adversary
 
-    def build(self, width: int, config: WholeGraphConfig) -> dict[str, nn.Module]:
-        return super().build(width, config) | {"reader": nn.Linear(config.dim, 1)}
+    def build(self, width: int) -> dict[str, nn.Module]:
+        return super().build(width) | {"reader": nn.Linear(self._settings.dim, 1)}
 
 
 @pytest.mark.parametrize("batches", BATCHES[:2])

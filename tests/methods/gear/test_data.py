@@ -16,9 +16,7 @@ CPU = torch.device("cpu")
 
 
 def scaler_of(graph: SensitiveGraph) -> FeatureScaler:
-    column = graph.sens_column
-    width = graph.x.shape[1] - (column is not None)
-    return FeatureScaler(width, column).fit(graph)
+    return FeatureScaler(graph.x.shape[1], graph.sens_column).fit(graph)
 
 
 @pytest.mark.parametrize("kept", [0, 2**40])

@@ -24,7 +24,7 @@ from tests.nn.ego_batches import random_egos
 def test_around_is_that_of_the_graph_in_the_order_of_ids(graph: SensitiveGraph) -> None:
     order = torch.randperm(len(graph.x), generator=torch.Generator().manual_seed(1))
     moved = graph.replace(node_id=graph.node_id[order])
-    scaler = FeatureScaler(graph.x.shape[1] - 1, graph.sens_column)
+    scaler = FeatureScaler(graph.x.shape[1], graph.sens_column)
     data = GearData.of(moved, EgoIndex.build(moved, k=5), scaler, torch.device("cpu"))
     links: list[set[int]] = [set() for _ in moved.x]
     for one, other in moved.edge_index.T.tolist():
@@ -54,7 +54,7 @@ def test_the_penalty_weighs_r2_and_makes_logits_heavier(
     dense: SensitiveGraph, fitted: Gear
 ) -> None:
     config = tiny(logit_weight=3.0, r2_limit=0.02, dropout=0.0).config
-    scaler = FeatureScaler(dense.x.shape[1] - 1, dense.sens_column)
+    scaler = FeatureScaler(dense.x.shape[1], dense.sens_column)
     data = GearData.of(dense, fitted.ego_index(dense), scaler, torch.device("cpu"))
     recipe = config.recipes(100)[0]
     network = GearNetwork(len(scaler.mean), config, recipe)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fairgear import SensitiveGraph
 from fairgear.errors import ParameterError
+from fairgear.methods import GearConfig
 from fairgear.methods.gear import data
 from fairgear.methods.gear.training import validation_subset
 from tests.methods.gear.tiny import tiny
@@ -76,3 +77,9 @@ def test_parts_that_labels_cannot_fill_are_refused(graph: SensitiveGraph) -> Non
         few[torch.nonzero(graph.train_mask & (graph.y == label))[:2, 0]] = True
     with pytest.raises(ParameterError, match="4 of batches that may have 4 people"):
         tiny(micro_batches=4).fit(graph.replace(train_mask=few))
+
+
+def test_processes_that_do_not_divide_the_parts_are_refused() -> None:
+    GearConfig(micro_batches=4).check_batches(100, processes=2)
+    with pytest.raises(ParameterError, match="3 for 2 processes"):
+        GearConfig(micro_batches=3).check_batches(100, processes=2)

@@ -51,7 +51,7 @@ class Candidates:
                 part = rows[start : start + _CHUNK]
                 for i, j in (self._two_steps(part), self._nearest(part)):
                     # Keep only pairs that become edges: candidates outnumber them.
-                    apart = ~self.world.factual.joined(i, j)
+                    apart = (i != j) & ~self.world.factual.joined(i, j)
                     i, j = i[apart], j[apart]
                     new = self.model.survives(self.world, i, j, seed)
                     first.append(i[new])
@@ -126,11 +126,11 @@ class Candidates:
 
     def _two_steps(self, rows: Integers) -> tuple[Integers, Integers]:
         reached = (self._adjacency[rows] @ self._without_hubs).tocoo()
-        return _distinct(rows[reached.row], reached.col.astype(np.int64))
+        return rows[reached.row], reached.col.astype(np.int64)
 
     def _nearest(self, rows: Integers) -> tuple[Integers, Integers]:
         found = self._nearest_of(rows)
-        return _distinct(np.repeat(rows, found.shape[1]), found.ravel())
+        return np.repeat(rows, found.shape[1]), found.ravel()
 
     def _nearest_of(self, rows: Integers, times: int = 1) -> Integers:
         # One more, since people are usually their own nearest.
@@ -139,8 +139,3 @@ class Candidates:
             return np.tile(np.arange(count), (len(rows), 1))
         _, found = self._tree.query(self._points[rows], k=range(1, count + 1), workers=-1)
         return np.asarray(found, dtype=np.int64).reshape(len(rows), count)
-
-
-def _distinct(first: Integers, second: Integers) -> tuple[Integers, Integers]:
-    other = first != second
-    return first[other], second[other]

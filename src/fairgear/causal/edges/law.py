@@ -14,7 +14,7 @@ from fairgear.causal.edges.candidates import HUB, NEAREST, Candidates, Missed
 from fairgear.causal.edges.kernel import Integers
 from fairgear.causal.edges.model import EdgeModel, World
 from fairgear.causal.edges.pairs import Factual
-from fairgear.causal.edges.regression import EdgeQuality, Fit
+from fairgear.causal.edges.regression import EdgeQuality
 from fairgear.causal.edges.terms import EDGE_TERMS
 from fairgear.files import json_ready
 
@@ -78,8 +78,8 @@ class EdgeLaw:
         """AUC, calibration, parameters with intervals, and whether the gate is open."""
         if self.model is None or self.held_out is None:
             return {"edges": self.kind, "gate_open": False}
-        intervals = self.model.fit.intervals().tolist()
-        named = zip(self.model.terms.parameters, self.model.fit.theta, intervals, strict=True)
+        intervals = self.model.intervals().tolist()
+        named = zip(self.model.terms.parameters, self.model.theta, intervals, strict=True)
         result: dict[str, Any] = {
             "edges": self.kind,
             "gate_open": self.open,
@@ -135,8 +135,8 @@ class EdgeLaw:
         arrays = {
             "columns": self.model.terms.columns,
             "scale": self.model.terms.scale,
-            "theta": self.model.fit.theta,
-            "variance": self.model.fit.variance,
+            "theta": self.model.theta,
+            "variance": self.model.variance,
             "bins": np.array(bins),
         }
         return {key: torch.from_numpy(value) for key, value in arrays.items()}, facts
@@ -148,7 +148,7 @@ class EdgeLaw:
         model, held_out = None, None
         if arrays:
             terms = EDGE_TERMS[facts["kind"]](arrays["columns"], arrays["scale"])
-            model = EdgeModel(terms, Fit(arrays["theta"], arrays["variance"]))
+            model = EdgeModel(terms, arrays["theta"], arrays["variance"])
             bins = tuple((e, a) for e, a in arrays["bins"].tolist())
             held_out = EdgeQuality(**facts["held_out"], bins=bins)
         missed = {name: Missed(*values) for name, values in facts["missed"].items()}

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from fairgear.causal.edges.kernel import Floats, Integers, likely_pairs
 from fairgear.causal.edges.pairs import ALL_PAIRS, Factual, pairs_of
-from fairgear.causal.edges.regression import EdgeQuality, Fit, PairRegression, cross_validated
+from fairgear.causal.edges.regression import EdgeQuality, PairRegression, cross_validated
 from fairgear.causal.edges.terms import EdgeTerms
 from fairgear.compiled import in_chunks
 from fairgear.hashing import node_hash, pair_uniform
 
 # Changed people that a thread takes at a time.
 _CHUNK = 64
+_NORMAL_95 = 1.959963984540054
 STREAM = "edges"
 
 
@@ -48,7 +49,9 @@ class EdgeModel:
     """
 
     terms: EdgeTerms
-    fit: Fit
+    theta: Floats
+    variance: Floats
+    """Of `theta`; NaN for parameters that no pair informs."""
 
     @classmethod
     def fitted(
@@ -58,13 +61,13 @@ class EdgeModel:
         pairs = pairs_of(factual, seed, all_pairs=all_pairs)
         regression = PairRegression(terms, factual, pairs)
         theta = regression.fit()
-        model = cls(terms, Fit(theta, regression.variance(theta)))
+        model = cls(terms, theta, regression.variance(theta))
         return model, cross_validated(regression, theta)
 
-    def edges(self, world: World, seed: int) -> Integers:
-        """The edges (2, m) of a world; every pair is considered."""
-        first, second = self._likely(world, seed)
-        return self.edges_among(world, first, second, seed)
+    def intervals(self) -> Floats:
+        """(parameters, 2): 95 % intervals by the normal distribution."""
+        wide = _NORMAL_95 * np.sqrt(self.variance)
+        return np.column_stack([self.theta - wide, self.theta + wide])
 
     def edges_among(self, world: World, first: Integers, second: Integers, seed: int) -> Integers:
         """The edges of a world, new ones only among the given pairs; pairs may repeat."""
@@ -106,7 +109,7 @@ class EdgeModel:
         self, world: World, first: Integers, second: Integers, joined: NDArray[np.bool_]
     ) -> Floats:
         """The logit of each pair in a world, given the rest of the factual graph."""
-        weights = self.terms.coefficients(self.fit.theta)
+        weights = self.terms.coefficients(self.theta)
         alike = self.terms.likeness(self.terms.prepared(world.table), first, second)
         activity = world.factual.activity(first, second, joined.astype(np.int64))
         groups = np.array(weights.groups)[world.sens[first] + world.sens[second]]
@@ -115,9 +118,9 @@ class EdgeModel:
         )
         return result
 
-    def _likely(self, world: World, seed: int) -> tuple[Integers, Integers]:
-        """Every pair that can be a new edge, by comparing changed people with everyone."""
-        factual, weights = world.factual, self.terms.coefficients(self.fit.theta)
+    def edges(self, world: World, seed: int) -> Integers:
+        """The edges (2, m) of a world, by comparing changed people with everyone."""
+        factual, weights = world.factual, self.terms.coefficients(self.theta)
         # Unchanged people first: each pair is then met once, in long contiguous runs.
         order = np.argsort(world.changed, kind="stable")
         settled = int((~world.changed).sum())
@@ -139,5 +142,7 @@ class EdgeModel:
             )
 
         in_chunks(work, factual.n - settled, _CHUNK, "looking for new edges")
-        sides = [np.concatenate([found[at][side] for at in sorted(found)]) for side in (0, 1)]
-        return order[sides[0]], order[sides[1]]
+        first, second = (
+            order[np.concatenate([found[at][side] for at in sorted(found)])] for side in (0, 1)
+        )
+        return self.edges_among(world, first, second, seed)

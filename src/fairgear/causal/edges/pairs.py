@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -40,11 +40,6 @@ class Factual:
     table: Floats
     sens: Integers
     edges: Integers
-    degree: Integers = field(init=False)
-
-    def __post_init__(self) -> None:
-        degree = np.bincount(self.edges.ravel(), minlength=len(self.ids))
-        object.__setattr__(self, "degree", degree)
 
     @classmethod
     def of(cls, graph: SensitiveGraph) -> Factual:
@@ -67,6 +62,11 @@ class Factual:
     def num_pairs(self) -> int:
         """The number of pairs of people."""
         return self.n * (self.n - 1) // 2
+
+    @cached_property
+    def degree(self) -> Integers:
+        """(n,), the number of neighbours."""
+        return np.bincount(self.edges.ravel(), minlength=self.n)
 
     @cached_property
     def _log_degrees(self) -> Floats:

@@ -26,7 +26,6 @@ _BLOCK = 1 << 17
 _PENALTY = 0.01
 _STEPS = 100
 _TOLERANCE = 1e-9
-_NORMAL_95 = 1.959963984540054
 
 # Below 0.7, discrimination is poor by the usual reading (Hosmer and Lemeshow).
 LEAST_AUC = 0.7
@@ -36,19 +35,6 @@ LEAST_AUC_WITHOUT_DEGREES = 0.6
 MOST_OFF, MOST_MISPLACED = 0.05, 0.1
 # Fewer bins where there are fewer edges: a bin of 50 is off by 11 % by chance.
 BINS, LEAST_IN_BIN = 10, 50
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """Parameters and their variance, NaN for parameters that no pair informs."""
-
-    theta: Floats
-    variance: Floats
-
-    def intervals(self) -> Floats:
-        """(parameters, 2): 95 % intervals by the normal distribution."""
-        wide = _NORMAL_95 * np.sqrt(self.variance)
-        return np.column_stack([self.theta - wide, self.theta + wide])
 
 
 class PairRegression:
@@ -72,8 +58,12 @@ class PairRegression:
         self._varies[0] = True
 
     def fit(self, rows: Rows | None = None, *, start: Floats | None = None) -> Floats:
-        """θ by Newton's method, on all pairs or on `rows`."""
-        theta = self._first_guess() if start is None else start.copy()
+        """θ by Newton's method, on all pairs or on `rows`; by default from the rate of edges."""
+        if start is None:
+            joined = float((self.pairs.weight * self.pairs.joined).sum())
+            start = np.zeros(len(self._terms.parameters))
+            start[0] = np.log(joined / (float(self.pairs.weight.sum()) - joined))
+        theta = start
         value, gradient, curvature = self._likelihood(theta, rows)
         for _ in range(_STEPS):
             step = np.linalg.solve(curvature, gradient)
@@ -100,6 +90,8 @@ class PairRegression:
     def variance(self, theta: Floats) -> Floats:
         """The diagonal of H⁻¹ M H⁻¹ with M = Σ s_a s_bᵀ over all pairs a, b that share a person.
 
+        NaN for parameters that no pair informs.
+
         s_a = w_a (y_a − p_a) z_a. Scores of pairs that share nobody are uncorrelated given the
         rest of the graph. Those that share a person are correlated through the degrees and through
         whatever about that person the model leaves out. M is the sum over people of (Σ of their
@@ -122,12 +114,6 @@ class PairRegression:
         shared = by_person.T @ by_person - own
         variance = np.maximum(np.diag(bread @ shared @ bread), np.diag(bread @ own @ bread))
         return np.where(self._varies, variance, np.nan)
-
-    def _first_guess(self) -> Floats:
-        joined = float((self.pairs.weight * self.pairs.joined).sum())
-        theta = np.zeros(len(self._terms.parameters))
-        theta[0] = np.log(joined / (float(self.pairs.weight.sum()) - joined))
-        return theta
 
     def _likelihood(self, theta: Floats, rows: Rows | None) -> tuple[float, Floats, Floats]:
         value = -0.5 * float(self._penalty @ theta**2)

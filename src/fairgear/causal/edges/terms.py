@@ -61,13 +61,7 @@ class EdgeTerms(ABC):
 
     @abstractmethod
     def design(self, alike: Floats, activity: Floats, groups: Integers) -> Floats:
-        """(m, parameters): the regressors of the logit.
-
-        Args:
-            alike: the likeness of each pair.
-            activity: h_i + h_j.
-            groups: s_i + s_j.
-        """
+        """(m, parameters): the regressors of the logit, from likeness, h_i + h_j and s_i + s_j."""
 
     @abstractmethod
     def coefficients(self, theta: Floats) -> Coefficients:

@@ -14,7 +14,6 @@ from fairgear.methods.base import METHODS
 from fairgear.methods.baselines.gnn import Gcn, Gin, GraphSage, LayeredEncoder
 from fairgear.methods.baselines.neighbors import Neighbors, NodeBatch
 from fairgear.methods.baselines.whole_graph import WholeGraph, WholeGraphConfig, WholeGraphTask
-from fairgear.nn import objectives
 from fairgear.settings import OneOf, Range
 from fairgear.training import Validation
 
@@ -36,12 +35,7 @@ class CencConfig(WholeGraphConfig):
 
 
 class FilteredEncoder(nn.Module):
-    """An encoder, and the filter of the sensitive attribute on its output.
-
-    Args:
-        encoder: from features (m, d) and `Neighbors` to embeddings (m, dim).
-        dim: their width, before and after the filter.
-    """
+    """An encoder as in `WholeGraphNetwork`, and the filter of s on its output (m, dim)."""
 
     def __init__(self, encoder: nn.Module, dim: int) -> None:
         super().__init__()
@@ -52,19 +46,6 @@ class FilteredEncoder(nn.Module):
         """Filtered embeddings (m, dim)."""
         filtered: Tensor = self.filter(self.encoder(x, neighbors))
         return filtered
-
-
-class Discriminator(nn.Module):
-    """Predicts s from filtered embeddings."""
-
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.mlp = _leaky(dim, 2 * dim, dim, max(1, dim // 2), 1)
-
-    def forward(self, z: Tensor) -> Tensor:
-        """Logits (m,)."""
-        logits: Tensor = self.mlp(z)
-        return logits[:, 0]
 
 
 class CencTask(WholeGraphTask):
@@ -96,7 +77,7 @@ class CencTask(WholeGraphTask):
 
     def log_loss(self, z: Tensor, sens: Tensor) -> Tensor:
         """−log D(s), averaged: what the discriminator minimises."""
-        return F.binary_cross_entropy_with_logits(self.discriminator(z), sens.to(z.dtype))
+        return F.binary_cross_entropy_with_logits(self.discriminator(z)[:, 0], sens.to(z.dtype))
 
     def step(self, number: int) -> dict[str, Tensor]:
         """The discriminator's steps and one of the network, on the same people."""
@@ -105,10 +86,8 @@ class CencTask(WholeGraphTask):
         z, logits = self.network(batch.inputs(self.graph.x), batch.neighbors)
         seen, sens = batch.outputs(z).detach(), self.sens(batch)
         for _ in range(self.config.discriminator_steps):
-            self.descend("discriminator", self.log_loss(seen, sens))
-        loss = objectives.weighted(self.terms(batch, z, logits, labelled, y), self.weights)
-        self.descend("network", loss.total)
-        return {name: part.detach() for name, part in loss.parts.items()}
+            self.descend({"log_loss": self.log_loss(seen, sens)}, "discriminator")
+        return self.descend(self.terms(batch, z, logits, labelled, y))
 
     def validate(self) -> Validation:
         """Score by AUROC, or by the step where the last state is kept."""
@@ -124,17 +103,19 @@ class Cenc(WholeGraph):
     name = "c-enc"
     config_type = CencConfig
     config: CencConfig
+    _settings: CencConfig
     task_type = CencTask
 
-    def encoder(self, width: int, config: WholeGraphConfig) -> nn.Module:
+    def encoder(self, width: int) -> nn.Module:
         """A stack of layers with the filter behind it."""
-        assert isinstance(config, CencConfig)
-        stack = LayeredEncoder(_LAYERS[config.layer], width, config)
-        return FilteredEncoder(stack, config.dim)
+        stack = LayeredEncoder(_LAYERS[self._settings.layer], width, self._settings)
+        return FilteredEncoder(stack, self._settings.dim)
 
-    def build(self, width: int, config: WholeGraphConfig) -> dict[str, nn.Module]:
-        """The network and the discriminator."""
-        return super().build(width, config) | {"discriminator": Discriminator(config.dim)}
+    def build(self, width: int) -> dict[str, nn.Module]:
+        """The network, and the discriminator: logits (m, 1) of s from filtered embeddings."""
+        # The network first, so that its initialisation does not depend on the discriminator's.
+        modules, dim = super().build(width), self._settings.dim
+        return modules | {"discriminator": _leaky(dim, 2 * dim, dim, max(1, dim // 2), 1)}
 
 
 def _leaky(*widths: int) -> nn.Sequential:

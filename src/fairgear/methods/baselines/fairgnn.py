@@ -26,7 +26,6 @@ from fairgear.methods.baselines.whole_graph import (
     WholeGraphTask,
     outputs,
 )
-from fairgear.nn import objectives
 from fairgear.settings import OneOf, Range
 from fairgear.training import Validation, train
 
@@ -72,13 +71,10 @@ class PartlyKnown(Inputs):
 
 
 class Adversary(nn.Module):
-    """A linear reader of s in representations.
+    """A linear reader of s in representations of width `dim`.
 
     They are standardised first: otherwise the classifier could hide s by scaling it down, where
     any other reader would still find it.
-
-    Args:
-        dim: the width of the representations.
     """
 
     def __init__(self, dim: int) -> None:
@@ -165,13 +161,12 @@ class FairGnnTask(WholeGraphTask):
             self.train_estimator()
         batch, labelled, y = self.draw()
         z, logits = self.network(batch.inputs(self.graph.x), batch.neighbors)
-        loss = objectives.weighted(self.terms(batch, z, logits, labelled, y), self.weights)
-        self.descend("network", loss.total)
+        terms = self.descend(self.terms(batch, z, logits, labelled, y))
         seen = batch.outputs(z.detach())
         sens = batch.outputs(batch.inputs(self.sens_score))
         for _ in range(self.config.adversary_steps):
-            self.descend("adversary", self.adversary_loss(seen, sens))
-        return {name: part.detach() for name, part in loss.parts.items()}
+            self.descend({"log_loss": self.adversary_loss(seen, sens)}, "adversary")
+        return terms
 
     def validate(self) -> Validation | None:
         """AUROC less |corr(ŝ, ŷ)| on the validation set, in the second half of the steps.
@@ -201,18 +196,18 @@ class FairGnn(WholeGraph):
     name = "fairgnn"
     config_type = FairGnnConfig
     config: FairGnnConfig
+    _settings: FairGnnConfig
     task_type = FairGnnTask
 
-    def encoder(self, width: int, config: WholeGraphConfig) -> nn.Module:
+    def encoder(self, width: int) -> nn.Module:
         """A stack of the layers that the settings name."""
-        assert isinstance(config, FairGnnConfig)
-        return LayeredEncoder(_LAYERS[config.encoder], width, config)
+        return LayeredEncoder(_LAYERS[self._settings.encoder], width, self._settings)
 
-    def build(self, width: int, config: WholeGraphConfig) -> dict[str, nn.Module]:
+    def build(self, width: int) -> dict[str, nn.Module]:
         """The network, the GCN that estimates s without seeing it, and a linear adversary."""
-        assert isinstance(config, FairGnnConfig)
+        config = self._settings
         # The network first, so that its initialisation does not depend on the others.
-        modules = super().build(width, config)
+        modules = super().build(width)
         wide = replace(config, dim=config.estimator_dim)
         estimating = LayeredEncoder(GcnLayer, width - config.use_sens, wide)
         return modules | {
@@ -229,7 +224,6 @@ class FairGnn(WholeGraph):
         self._fitted_threshold()
         # `device` may have been changed since the fit.
         self.scaler_.to(self._home())
-        assert isinstance(self._settings, FairGnnConfig)
         estimator = self._modules["estimator"].to(self.torch_device())
         guesses = estimated(estimator, self._inputs(graph), self._settings).cpu()
         rows = graph.canonical.numbers[rows_of(graph, nodes).cpu()]
@@ -237,7 +231,6 @@ class FairGnn(WholeGraph):
 
     def _inputs(self, graph: SensitiveGraph) -> PartlyKnown:
         inputs = super()._inputs(graph)
-        assert isinstance(self._settings, FairGnnConfig)
         known = torch.ones(len(graph.node_id), dtype=torch.bool)
         if self._settings.known_sens:
             draw = node_uniform(graph.node_id, self.seed, "known sensitive attribute")

@@ -72,13 +72,7 @@ class GinLayer(nn.Module):
 
 
 class LayeredEncoder(nn.Module):
-    """A stack of layers with ReLU and dropout between them.
-
-    Args:
-        layer: the kind of layer.
-        width: features of a person.
-        config: number and width of the layers, and the dropout.
-    """
+    """A stack of layers with ReLU and dropout between them, for people with `width` features."""
 
     def __init__(self, layer: GraphLayer, width: int, config: WholeGraphConfig) -> None:
         super().__init__()
@@ -100,9 +94,9 @@ class LayeredGraph(WholeGraph):
 
     layer: ClassVar[type[nn.Module]]
 
-    def encoder(self, width: int, config: WholeGraphConfig) -> nn.Module:
+    def encoder(self, width: int) -> nn.Module:
         """The stack."""
-        return LayeredEncoder(self.layer, width, config)
+        return LayeredEncoder(self.layer, width, self._settings)
 
 
 class Gcn(LayeredGraph):

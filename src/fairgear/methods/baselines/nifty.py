@@ -56,12 +56,10 @@ def normalize_weights(module: nn.Module) -> nn.Module:
     return module
 
 
-class Predictor(nn.Sequential):
+def new_predictor(dim: int) -> nn.Module:
     """t: predicts the representation in one view from that in the other; for training only."""
-
-    def __init__(self, dim: int) -> None:
-        # Layer norm, since a batch may be a single person.
-        super().__init__(nn.Linear(dim, dim), nn.LayerNorm(dim), nn.ReLU(), nn.Linear(dim, dim))
+    # Layer norm, since a batch may be a single person.
+    return nn.Sequential(nn.Linear(dim, dim), nn.LayerNorm(dim), nn.ReLU(), nn.Linear(dim, dim))
 
 
 def similarity_loss(predictor: nn.Module, one: Tensor, other: Tensor) -> Tensor:
@@ -96,10 +94,7 @@ def link_numbers(neighbors: Neighbors) -> Tensor:
 def without_links(neighbors: Neighbors, numbers: Tensor, rate: float) -> Neighbors:
     """Neighbours without each edge, in both directions, with probability `rate`.
 
-    Args:
-        neighbors: all edges.
-        numbers: `link_numbers` of it.
-        rate: the probability.
+    `numbers` are the `link_numbers` of the neighbours.
     """
     if rate == 0 or len(numbers) == 0:
         return neighbors
@@ -171,13 +166,7 @@ class NiftyTask(WholeGraphTask):
         batch, labelled, y = self.draw()
         (z, logits), (other_z, other_logits) = (self.network(*view) for view in self.views(batch))
         both = torch.stack([z, other_z]), torch.stack([logits, other_logits])
-        loss = objectives.weighted(self.terms(batch, *both, labelled, y), self.weights)
-        for optimizer in self.optimizers.values():
-            optimizer.zero_grad(set_to_none=True)
-        loss.total.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
-        for optimizer in self.optimizers.values():
-            optimizer.step()
-        return {name: part.detach() for name, part in loss.parts.items()}
+        return self.descend(self.terms(batch, *both, labelled, y), "network", "predictor")
 
     def validate(self) -> Validation:
         """Score by the loss on the validation set; the AUROC is reported too."""
@@ -208,9 +197,9 @@ class Nifty(LayeredGraph):
     config: NiftyConfig
     task_type = NiftyTask
 
-    def build(self, width: int, config: WholeGraphConfig) -> dict[str, nn.Module]:
+    def build(self, width: int) -> dict[str, nn.Module]:
         """The network and the predictor."""
-        modules = super().build(width, config) | {"predictor": Predictor(config.dim)}
+        modules = super().build(width) | {"predictor": new_predictor(self._settings.dim)}
         return {name: normalize_weights(module) for name, module in modules.items()}
 
 

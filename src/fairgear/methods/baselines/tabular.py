@@ -41,18 +41,14 @@ class Unaware(nn.Module):
     """The columns of x except the sensitive one, each at zero mean and unit variance.
 
     Like the other inputs below, learned from all people, in the order of their ids, without
-    labels. They are modules, so that what they learned is saved with the classifier.
-
-    Args:
-        width: columns of x, the sensitive one included.
-        sens_column: the column of x that holds s, if any.
+    labels. They are modules, so that what they learned is saved with the classifier. Arguments are
+    those of `FeatureScaler`.
     """
 
     def __init__(self, width: int, sens_column: int | None) -> None:
         super().__init__()
-        own = width - (sens_column is not None)
-        self.scaler = FeatureScaler(own, sens_column)
-        self.outputs = own
+        self.scaler = FeatureScaler(width, sens_column)
+        self.outputs = len(self.scaler.mean)
 
     def fit(self, graph: SensitiveGraph, order: Tensor) -> Self:
         """Learn from all people, summed in `order`."""
@@ -64,12 +60,25 @@ class Unaware(nn.Module):
                 "add features",
             )
         self.scaler.fit(graph, order)
+        x, sens = self._scaled(graph)
+        self._learn(x[order], sens[order])
         return self
 
     def forward(self, graph: SensitiveGraph) -> Tensor:
         """Features (n, outputs), float64: rounding would bring back what a residual removes."""
+        return self._changed(*self._scaled(graph))
+
+    def _scaled(self, graph: SensitiveGraph) -> tuple[Tensor, Tensor]:
         self.scaler.check(graph)
-        return (self.scaler.columns(graph.x) - self.scaler.mean) / self.scaler.scale
+        x = (self.scaler.columns(graph.x) - self.scaler.mean) / self.scaler.scale
+        return x, graph.sens.cpu().double()
+
+    def _learn(self, x: Tensor, sens: Tensor) -> None:
+        """Learn more from scaled features and s."""
+
+    def _changed(self, x: Tensor, sens: Tensor) -> Tensor:
+        """What becomes of scaled features and s."""
+        return x
 
 
 class Aware(Unaware):
@@ -84,21 +93,14 @@ class Aware(Unaware):
         self.register_buffer("sens_mean", torch.zeros((), dtype=torch.float64))
         self.register_buffer("sens_scale", torch.ones((), dtype=torch.float64))
 
-    def fit(self, graph: SensitiveGraph, order: Tensor) -> Self:
-        """Learn from all people, summed in `order`."""
-        super().fit(graph, order)
-        s = _sens(graph)[order]
-        self.sens_mean.copy_(s.mean())
-        self.sens_scale.copy_(s.std(correction=0))
-        return self
+    def _learn(self, x: Tensor, sens: Tensor) -> None:
+        self.sens_mean.copy_(sens.mean())
+        self.sens_scale.copy_(sens.std(correction=0))
 
-    def forward(self, graph: SensitiveGraph) -> Tensor:
-        """Features (n, outputs), float64."""
-        x = super().forward(graph)
+    def _changed(self, x: Tensor, sens: Tensor) -> Tensor:
         if self.scaler.sens_column is None:
             return x
-        s = (_sens(graph) - self.sens_mean) / self.sens_scale
-        return torch.cat([x, s[:, None]], dim=1)
+        return torch.cat([x, ((sens - self.sens_mean) / self.sens_scale)[:, None]], dim=1)
 
 
 class Residual(Unaware):
@@ -116,18 +118,13 @@ class Residual(Unaware):
         self.register_buffer("v", torch.zeros(self.outputs, dtype=torch.float64))
         self.register_buffer("sens_mean", torch.zeros((), dtype=torch.float64))
 
-    def fit(self, graph: SensitiveGraph, order: Tensor) -> Self:
-        """Learn from all people, summed in `order`."""
-        super().fit(graph, order)
-        x, s = super().forward(graph)[order], _sens(graph)[order]
-        self.sens_mean.copy_(s.mean())
-        s = s - self.sens_mean
+    def _learn(self, x: Tensor, sens: Tensor) -> None:
+        self.sens_mean.copy_(sens.mean())
+        s = sens - self.sens_mean
         self.v.copy_(s @ x / (s @ s))
-        return self
 
-    def forward(self, graph: SensitiveGraph) -> Tensor:
-        """Features (n, outputs), float64."""
-        return super().forward(graph) - (_sens(graph) - self.sens_mean)[:, None] * self.v
+    def _changed(self, x: Tensor, sens: Tensor) -> Tensor:
+        return x - (sens - self.sens_mean)[:, None] * self.v
 
 
 class Projected(Unaware):
@@ -140,20 +137,12 @@ class Projected(Unaware):
         super().__init__(width, sens_column)
         self.erasure = Erasure(self.outputs, 1.0).double()
 
-    def fit(self, graph: SensitiveGraph, order: Tensor) -> Self:
-        """Learn from all people, summed in `order`."""
-        super().fit(graph, order)
-        self.erasure.fit(super().forward(graph)[order], graph.sens.cpu()[order])
-        return self
+    def _learn(self, x: Tensor, sens: Tensor) -> None:
+        self.erasure.fit(x, sens)
 
-    def forward(self, graph: SensitiveGraph) -> Tensor:
-        """Features (n, outputs), float64."""
-        erased: Tensor = self.erasure(super().forward(graph), graph.sens.cpu())
+    def _changed(self, x: Tensor, sens: Tensor) -> Tensor:
+        erased: Tensor = self.erasure(x, sens)
         return erased
-
-
-def _sens(graph: SensitiveGraph) -> Tensor:
-    return graph.sens.cpu().double()
 
 
 @dataclass(frozen=True)
@@ -195,12 +184,7 @@ class Tabular(Method):
     _classifier: nn.Module
 
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
-        """Learn features from all people without labels, the classifier from training nodes.
-
-        Args:
-            graph: see `Method.fit`.
-            checkpoint: not used.
-        """
+        """Learn features from all people without labels, the classifier from training nodes."""
         check_trainable(graph)
         self.torch_device()  # refuses an unknown device
         self.threshold_, self._settings = None, self.config
@@ -235,19 +219,14 @@ class Tabular(Method):
         scores: NDArray[np.float64] = torch.sigmoid(self._classifier(x)).numpy()
         return scores
 
-    def _fitted_settings(self) -> Config:
-        return self._settings
-
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = module_tensors("features", self._features)
         tensors |= module_tensors("classifier", self._classifier)
-        column = self._features.scaler.sens_column
-        width = len(self._features.scaler.mean) + (column is not None)
-        return tensors, {"features": width, "sens_column": column}
+        scaler = self._features.scaler
+        return tensors, {"features": scaler.width, "sens_column": scaler.sens_column}
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         self.torch_device()
-        self._settings = self.config
         self._features = self.features_type(*columns_of(path, facts))
         load_module(path, "features", self._features, tensors)
 
@@ -289,11 +268,8 @@ class Logistic(Tabular):
     config_type = LogisticConfig
     config: LogisticConfig
     features_type: ClassVar[type[Unaware]] = Aware
+    C_: float | None = None
     _classifier: LinearLogits
-
-    def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
-        super().__init__(seed=seed, device=device, **settings)
-        self.C_: float | None = None
 
     def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
         """The features (m, d) that the regression sees."""
@@ -357,11 +333,8 @@ class Boosting(Tabular):
     config_type = BoostingConfig
     config: BoostingConfig
     features_type = Aware
+    trees_: int | None = None
     _classifier: Trees
-
-    def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
-        super().__init__(seed=seed, device=device, **settings)
-        self.trees_: int | None = None
 
     def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
         """What each tree adds to a person's logit (m, trees)."""
@@ -379,9 +352,10 @@ class Boosting(Tabular):
         )
         with bar("growing trees", total=total) as progress:
             grower.fit(*(part.numpy() for part in train), monitor=lambda *_: progress.advance())
-        trees = Trees.of(grower, self.config.learning_rate)
+        trees = Trees.of(grower, self.config.learning_rate, total)
         if self.config.trees is None:
-            trees = trees.first(1 + int(trees.staged_loss(*val).argmin()))
+            best = 1 + int(trees.staged_loss(*val).argmin())
+            trees = Trees.of(grower, self.config.learning_rate, best)
         self._classifier, self.trees_ = trees, len(trees.root)
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:

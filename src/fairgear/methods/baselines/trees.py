@@ -15,10 +15,7 @@ _PAIRS = 2**20
 class Trees(nn.Module):
     """The nodes of all trees in one sequence; a leaf is its own left and right child.
 
-    Args:
-        nodes: of all trees together.
-        trees: how many trees.
-        depth: of the deepest, at most.
+    No tree is deeper than `depth`.
     """
 
     feature: Tensor
@@ -40,14 +37,13 @@ class Trees(nn.Module):
         self.register_buffer("start", torch.zeros((), dtype=torch.float64))
 
     @classmethod
-    def of(cls, grown: Any, rate: float) -> Self:
-        """The trees of a fitted GradientBoostingClassifier for two classes.
+    def of(cls, grown: Any, rate: float, count: int) -> Self:
+        """The first `count` trees of a fitted GradientBoostingClassifier for two classes.
 
-        Args:
-            grown: the fitted classifier, which starts from the log-odds of the training labels.
-            rate: its learning rate; values are stored multiplied by it.
+        It starts from the log-odds of the training labels. Values are stored multiplied by the
+        learning rate.
         """
-        parts = [tree.tree_ for tree in grown.estimators_[:, 0]]
+        parts = [tree.tree_ for tree in grown.estimators_[:count, 0]]
         sizes = torch.tensor([part.node_count for part in parts])
         made = cls(int(sizes.sum()), len(parts), int(grown.max_depth))
         made.root.copy_(sizes.cumsum(0) - sizes)
@@ -66,16 +62,6 @@ class Trees(nn.Module):
         made.value.copy_(rate * concatenated("value"))
         made.start.fill_(grown.init_.class_prior_[1]).logit_()
         return made
-
-    def first(self, count: int) -> Trees:
-        """The first `count` trees."""
-        end = int(self.root[count]) if count < len(self.root) else len(self.value)
-        fewer = Trees(end, count, self.depth)
-        for name in ("feature", "cut", "left", "right", "value"):
-            getattr(fewer, name).copy_(getattr(self, name)[:end])
-        fewer.root.copy_(self.root[:count])
-        fewer.start.copy_(self.start)
-        return fewer
 
     def is_valid(self, width: int) -> bool:
         """Whether children are nodes and features are among `width` columns."""

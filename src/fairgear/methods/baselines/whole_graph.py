@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
@@ -15,20 +15,12 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
 from fairgear.graph import SensitiveGraph, rows_of
-from fairgear.methods.base import (
-    FitCheckpoints,
-    NetworkMethod,
-    check_trainable,
-    columns_of,
-    run_key,
-)
+from fairgear.methods.base import FitCheckpoints, NetworkMethod, check_trainable, run_key
 from fairgear.methods.baselines.neighbors import Links, Neighbors, NodeBatch
 from fairgear.methods.features import FeatureScaler
 from fairgear.nn import objectives
 from fairgear.settings import Config, OneOf, Range
-from fairgear.tensor_files import damaged
-from fairgear.training import History, Task, Validation, seeded, train
-from fairgear.training.checkpoints import load_module, module_tensors
+from fairgear.training import Task, Validation, seeded, train
 
 # Up to this share of the people are computed from their surroundings alone: the world of one
 # person should not cost as much as everybody's.
@@ -97,15 +89,8 @@ class WholeGraphTask(Task):
     """L_p alone: the cross-entropy of the labelled training people.
 
     A method with more terms overrides `terms` and sets their `weights`; one that trains in turns
-    overrides `step`.
-
-    Args:
-        modules: what is trained, including `network`.
-        config: the settings.
-        graph: the graph.
-        y: labels in canonical order.
-        train_rows: the people to train on.
-        val_rows: the people to validate on.
+    overrides `step`. `modules` is what is trained, including `network`; labels and rows are in
+    canonical order.
     """
 
     weights: dict[str, float]
@@ -161,15 +146,20 @@ class WholeGraphTask(Task):
         """One batch, or the whole graph."""
         batch, labelled, y = self.draw()
         z, logits = self.network(batch.inputs(self.graph.x), batch.neighbors)
-        loss = objectives.weighted(self.terms(batch, z, logits, labelled, y), self.weights)
-        self.descend("network", loss.total)
-        return {name: part.detach() for name, part in loss.parts.items()}
+        return self.descend(self.terms(batch, z, logits, labelled, y))
 
-    def descend(self, name: str, loss: Tensor) -> None:
-        """One step of one optimiser; gradients of other parameters are ignored."""
-        self.optimizers[name].zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # torch gives it no type
-        self.optimizers[name].step()
+    def descend(self, terms: dict[str, Tensor], *names: str) -> dict[str, Tensor]:
+        """One step of the named optimisers, by default `network`; returns the terms, detached.
+
+        Gradients of other parameters are ignored.
+        """
+        chosen = [self.optimizers[name] for name in names or ("network",)]
+        for optimizer in chosen:
+            optimizer.zero_grad(set_to_none=True)
+        detached = objectives.backward(objectives.weighted(terms, self.weights))
+        for optimizer in chosen:
+            optimizer.step()
+        return detached
 
     def validate(self) -> Validation | None:
         """Score by AUROC."""
@@ -190,29 +180,23 @@ class WholeGraph(NetworkMethod):
 
     A method defines its `encoder`; one that trains more than a network by cross-entropy overrides
     `build` (further modules, which are saved and moved too) and sets `task_type`.
-
-    After `fit`: `history_` (loss terms and validation over time of `network`), `scaler_` (of the
-    features) and `threshold_`.
     """
 
     config_type = WholeGraphConfig
     config: WholeGraphConfig
+    _settings: WholeGraphConfig
     task_type: ClassVar[type[WholeGraphTask]] = WholeGraphTask
 
-    def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
-        super().__init__(seed=seed, device=device, **settings)
-        self.history_: dict[str, History] = {}
-
     @abstractmethod
-    def encoder(self, width: int, config: WholeGraphConfig) -> nn.Module:
+    def encoder(self, width: int) -> nn.Module:
         """A fresh encoder of `width` features, see `WholeGraphNetwork`.
 
-        Its output for a person may depend on people at most `config.layers` steps away.
+        Its output for a person may depend on people at most `layers` steps away.
         """
 
-    def build(self, width: int, config: WholeGraphConfig) -> dict[str, nn.Module]:
+    def build(self, width: int) -> dict[str, nn.Module]:
         """Fresh modules for `width` features, by the name under which they are saved."""
-        return {"network": WholeGraphNetwork(self.encoder(width, config), config.dim)}
+        return {"network": WholeGraphNetwork(self.encoder(width), self._settings.dim)}
 
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
         """Train on the training set, and keep the state with the best validation score."""
@@ -268,40 +252,14 @@ class WholeGraph(NetworkMethod):
         return torch.device("cpu") if self._settings.batch_size else self.torch_device()
 
     def _build(self, width: int, sens_column: int | None) -> None:
-        """Fresh modules, initialised from the seed."""
-        features = width - (sens_column is not None)
-        self._sens_column = sens_column
-        self.scaler_ = FeatureScaler(features, sens_column).to(self._home())
+        self.scaler_ = FeatureScaler(width, sens_column).to(self._home())
         with seeded(self.seed, "initialisation"):
-            modules = self.build(features + self._settings.use_sens, self._settings)
+            modules = self.build(len(self.scaler_.mean) + self._settings.use_sens)
         device = self.torch_device()
         self._modules = {name: module.to(device) for name, module in modules.items()}
 
-    def _fitted_settings(self) -> WholeGraphConfig:
-        return self._settings
-
-    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = module_tensors("scaler", self.scaler_)
-        for name, module in self._modules.items():
-            tensors |= module_tensors(name, module)
-        facts = {
-            "features": len(self.scaler_.mean) + (self._sens_column is not None),
-            "sens_column": self._sens_column,
-            "history": {name: history.as_dict() for name, history in self.history_.items()},
-        }
-        return tensors, facts
-
-    def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        self._settings = self.config
-        self._build(*columns_of(path, facts))
-        load_module(path, "scaler", self.scaler_, tensors)
-        for name, module in self._modules.items():
-            load_module(path, name, module, tensors)
-            module.eval()
-        try:
-            self.history_ = {name: History(**rows) for name, rows in facts["history"].items()}
-        except (KeyError, TypeError, AttributeError) as error:
-            raise damaged(path) from error
+    def _networks(self) -> dict[str, nn.Module]:
+        return self._modules
 
 
 def outputs(

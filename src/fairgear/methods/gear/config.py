@@ -214,17 +214,21 @@ class GearConfig(Config):
             return replace(self, erase=None, recipe=self.recipe | {"use_sens": True})
         return self
 
-    def check_batches(self, labels: int) -> None:
-        """Refuse micro-batches with fewer than two people, which batch norm cannot normalise."""
-        sizes = (self.batch_size, self.generator.batch_size, labels)
+    def check_batches(self, labels: int, processes: int = 1) -> None:
+        """Refuse micro-batches that the processes cannot share evenly, or of a single person.
+
+        Batch norm cannot normalise the latter.
+        """
+        count, sizes = self.micro_batches, (self.batch_size, self.generator.batch_size, labels)
         smallest = min(size for size in sizes if size is not None)
-        if self.micro_batches > 1 and smallest < 2 * self.micro_batches:
-            raise ParameterError(
-                "micro_batches",
-                f"{self.micro_batches} of batches that may have {smallest} people",
-                "at least two people in each",
-                "use fewer micro-batches, or larger batches",
-            )
+        if count % processes:
+            got, allowed = f"{count} for {processes} processes", f"a multiple of {processes}"
+            step = f"use {processes}, or another number of processes"
+            raise ParameterError("micro_batches", got, allowed, step)
+        if count > 1 and smallest < 2 * count:
+            got = f"{count} of batches that may have {smallest} people"
+            step = "use fewer micro-batches, or larger batches"
+            raise ParameterError("micro_batches", got, "at least two people in each", step)
 
     def ego_precision(self, people: int) -> str:
         """`exact` or `close`, for a graph of that many people."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fairgear.egos import EgoIndex
-from fairgear.egos.batches import make_batch
+from fairgear.egos.batches import unpack
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.generator import Ego
@@ -32,12 +32,8 @@ class EgoSource:
     they stay where they are, perhaps memory-mapped, and each batch is collected and sent; edges
     are sent as bits and unpacked on the device.
 
-    Args:
-        graph: the graph.
-        index: egos of all of its people, or of some.
-        scaler: of the features.
-        device: of the batches.
-        order: rows of the index in the order of the people; None if it is the same.
+    The index has the egos of all people of the graph, or of some; `order` has its rows in the
+    order of the people, if that is another.
     """
 
     def __init__(
@@ -49,9 +45,7 @@ class EgoSource:
         order: Tensor | None = None,
     ) -> None:
         self.device = device
-        held = torch.device("cpu")
-        if device.type == "cuda" and _size(graph, index) < _free(device) // 2:
-            held = device
+        held = device if _fits(graph, index, device) else torch.device("cpu")
         scaler.check(graph)
         self._index = index.to(held)
         self._sens = graph.sens.to(held)
@@ -67,21 +61,15 @@ class EgoSource:
         """Their egos, on the device."""
         people = people.to(self._sens.device)
         rows = people if self._order is None else self._order[people]
-        if self._sens.device.type == self.device.type:
-            return Ego.of(self._index.batch(rows, self._x), self._sens)
-        index = self._index
-        ids = index.ids[rows]
-        x, sens = self._x[ids.long()], _sent(self._sens[ids.long()], self.device)
-        sent = (ids, index.mask[rows], index.adjacency[rows])
-        ids, mask, words = (_sent(values, self.device) for values in sent)
-        batch = make_batch(ids, mask, words, _Collected(x))
-        return Ego(batch.x, sens * mask, batch.adjacency, mask, batch.n_id)
+        members = self._index.ids[rows].long()
+        here = (members, self._index.mask[rows], self._index.adjacency[rows], self._sens[members])
+        n_id, mask, words, sens = (_sent(values, self.device) for values in here)
+        x = self._x[members].masked_fill(~mask[..., None], 0.0)
+        return Ego(x, sens * mask, unpack(words).to(x.dtype), mask, n_id)
 
 
 class ScaledRows:
     """Features that are scaled when they are read."""
-
-    dtype = torch.float32
 
     def __init__(self, x: Tensor, scaler: FeatureScaler) -> None:
         self._x = x
@@ -91,18 +79,6 @@ class ScaledRows:
         """The scaled features of these rows of the graph, on the scaler's device."""
         taken = self._x[rows.to(self._x.device)]
         return self._scaler.scaled(_sent(taken, self._scaler.mean.device))
-
-
-class _Collected:
-    """Features of members that are on the device already."""
-
-    dtype = torch.float32
-
-    def __init__(self, x: Tensor) -> None:
-        self._x = x
-
-    def __getitem__(self, rows: Tensor) -> Tensor:
-        return self._x
 
 
 def _features(graph: SensitiveGraph, scaler: FeatureScaler) -> Tensor | ScaledRows:
@@ -124,13 +100,12 @@ def _sent(values: Tensor, device: torch.device) -> Tensor:
     return values.pin_memory().to(device, non_blocking=True)
 
 
-def _size(graph: SensitiveGraph, index: EgoIndex) -> int:
+def _fits(graph: SensitiveGraph, index: EgoIndex, device: torch.device) -> bool:
+    """Whether graph and index take less than half of the free memory of a GPU."""
+    if device.type != "cuda":
+        return False
     held = (index.ids, index.mask, index.adjacency, graph.x, graph.sens)
-    return sum(tensor.nbytes for tensor in held)
-
-
-def _free(device: torch.device) -> int:
-    return int(torch.cuda.mem_get_info(device)[0])
+    return sum(tensor.nbytes for tensor in held) < torch.cuda.mem_get_info(device)[0] // 2
 
 
 @dataclass(frozen=True)

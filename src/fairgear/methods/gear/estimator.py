@@ -9,21 +9,14 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fairgear import distributed
 from fairgear.causal import CausalModel, for_graph
 from fairgear.egos import EgoIndex, cached
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, rows_of
-from fairgear.methods.base import (
-    METHODS,
-    FitCheckpoints,
-    NetworkMethod,
-    check_trainable,
-    columns_of,
-    run_key,
-)
+from fairgear.methods.base import METHODS, FitCheckpoints, NetworkMethod, check_trainable, run_key
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import ALPHA, GearConfig, GeneratorConfig, Recipe, RecipeTrial
 from fairgear.methods.gear.data import EgoSource, GearData
@@ -33,10 +26,9 @@ from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.gear.training import GearTask
 from fairgear.nn import GraphVAE
 from fairgear.progress import bar, log
+from fairgear.settings import settings_of
 from fairgear.tensor_files import damaged
-from fairgear.training import History, seeded, train
-from fairgear.training.checkpoints import load_module, module_tensors
-from fairgear.training.micro_batches import check_micro_batches
+from fairgear.training import seeded, train
 
 # Egos per forward pass when scoring, which bounds memory.
 _CHUNK = 1024
@@ -99,6 +91,11 @@ class Gear(NetworkMethod):
     name = "gear"
     config_type = GearConfig
     config: GearConfig
+    _settings: GearConfig
+    _fitted_config: GearConfig
+    """What the variant leaves in force of `_settings`."""
+    _network: GearNetwork
+    _vae: GraphVAE | None = None
     _generator: Generator | None = None
     _advice = ""
 
@@ -127,30 +124,11 @@ class Gear(NetworkMethod):
         seed: int = 0,
         device: str = "auto",
     ) -> None:
-        super().__init__(
-            seed=seed,
-            device=device,
-            encoder=encoder,
-            variant=variant,
-            augmentation=augmentation,
-            k=k,
-            egos=egos,
-            dim=dim,
-            fairness_weight=fairness_weight,
-            neighbor_weight=neighbor_weight,
-            neighbor_draws=neighbor_draws,
-            logit_weight=logit_weight,
-            erase=erase,
-            r2_limit=r2_limit,
-            learning_rate=learning_rate,
-            steps=steps,
-            batch_size=batch_size,
-            micro_batches=micro_batches,
-            threshold=threshold,
-            generator=GeneratorConfig() if generator is None else generator,
-            recipe={} if recipe is None else recipe,
-        )
-        self.history_: dict[str, History] = {}
+        generator = GeneratorConfig() if generator is None else generator
+        recipe = {} if recipe is None else recipe
+        given = locals()
+        settings = {name: given[name] for name in settings_of(GearConfig)}
+        super().__init__(seed=seed, device=device, **settings)
         self.recipe_: Recipe | None = None
         self.trials_: list[RecipeTrial] = []
         self.causal_model_: str | None = None
@@ -163,12 +141,7 @@ class Gear(NetworkMethod):
         It differs from the text in five points: counterfactual egos come from abduction instead of
         the decoder's output; H is the posterior mean; the generator has its own learning rate,
         batch size and gradient clipping; 1,000 steps stand for 1,000 epochs; and batch norm sees
-        factual and perturbed egos together.
-
-        Args:
-            seed: see `Gear`.
-            device: see `Gear`.
-            changes: settings of `Gear` that replace the paper's.
+        factual and perturbed egos together. `changes` are settings that replace the paper's.
         """
         return cls.from_config(GearConfig.paper(**changes), seed=seed, device=device)
 
@@ -181,22 +154,24 @@ class Gear(NetworkMethod):
     ) -> Self:
         """Train the generator on all nodes, then encoder and classifier.
 
-        Args:
-            graph: see `Method.fit`.
-            checkpoint: see `Method.fit`.
-            causal_model: with `augmentation="causal"`, the fitted model that replaces the graph
-                VAE; by default that of the graph.
+        With `augmentation="causal"` the fitted `causal_model`, by default that of the graph,
+        replaces the generator.
         """
         check_trainable(graph)
         config = self.config.effective()
-        _check_augmentation(config, causal_model)
+        if causal_model is not None and not config.uses_causal_model:
+            raise ParameterError(
+                "causal_model",
+                f"one, with augmentation {config.augmentation!r} and variant {config.variant!r}",
+                "one with augmentation 'causal' and a variant that has a generator",
+                "use Gear(augmentation='causal')",
+            )
         labels = int(graph.train_mask.sum())
-        config.check_batches(labels)
-        check_micro_batches(config.micro_batches)
+        config.check_batches(labels, distributed.size())
         recipes = config.recipes(labels)
         self.threshold_, self.causal_model_, self._settings = None, None, self.config
-        self.history_, self.trials_ = {}, []
-        self._build(graph.x.shape[1], graph.sens_column, config, recipes[0])
+        self.history_, self.trials_, self.recipe_ = {}, [], None
+        self._build(graph.x.shape[1], graph.sens_column)
         index = self.ego_index(graph, folder=None if checkpoint is None else checkpoint / _EGOS)
         data = GearData.of(graph, index, self.scaler_, self.torch_device())
         if config.uses_causal_model:
@@ -309,22 +284,20 @@ class Gear(NetworkMethod):
             return EgoIndex.build(graph, k, ALPHA, nodes=nodes, precision=precision)
         return cached(graph, k, ALPHA, nodes, precision, folder)
 
-    def _build(
-        self, width: int, sens_column: int | None, config: GearConfig, recipe: Recipe
-    ) -> None:
-        """Fresh modules, initialised from the seed, for `config` until the next fit."""
-        self._fitted_config = config
-        features, device = width - (sens_column is not None), self.torch_device()
-        self._sens_column = sens_column
-        self.scaler_ = FeatureScaler(features, sens_column).to(device)
-        self._network = self._new_network(recipe)
-        self._vae: GraphVAE | None = None
+    def _build(self, width: int, sens_column: int | None) -> None:
+        config = self._fitted_config = self._settings.effective()
+        self.scaler_ = FeatureScaler(width, sens_column).to(self.torch_device())
+        self._vae = None
         self._generator = FlipOnly() if config.variant == "nc" else None
         if config.uses_vae:
-            settings = config.generator
+            features, settings = len(self.scaler_.mean), config.generator
             with seeded(self.seed, "initialisation of the generator"):
-                self._vae = GraphVAE(features, settings.hidden, settings.latent).to(device)
+                vae = GraphVAE(features, settings.hidden, settings.latent)
+            self._vae = vae.to(self.torch_device())
             self._generator = VaeGenerator(self._vae)
+        if self.recipe_ is not None:
+            # A saved model; `fit` makes a network for each recipe.
+            self._network = self._new_network(self.recipe_)
 
     def _new_network(self, recipe: Recipe) -> GearNetwork:
         """A fresh network; its initialisation does not depend on other recipes."""
@@ -332,56 +305,31 @@ class Gear(NetworkMethod):
             network = GearNetwork(len(self.scaler_.mean), self._fitted_config, recipe)
         return network.to(self.torch_device())
 
-    def _fitted_settings(self) -> GearConfig:
-        return self._settings
+    def _networks(self) -> dict[str, nn.Module]:
+        return {"network": self._network} | ({} if self._vae is None else {"vae": self._vae})
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = module_tensors("scaler", self.scaler_) | module_tensors("network", self._network)
-        if self._vae is not None:
-            tensors |= module_tensors("vae", self._vae)
+        tensors, facts = super()._state()
         assert self.recipe_ is not None
-        facts = {
-            "features": len(self.scaler_.mean) + (self._sens_column is not None),
-            "sens_column": self._sens_column,
+        return tensors, facts | {
             "recipe": asdict(self.recipe_),
             "trials": [asdict(trial) for trial in self.trials_],
             "causal_model": self.causal_model_,
             "erases_means": self.erases_means_,
-            "history": {name: history.as_dict() for name, history in self.history_.items()},
         }
-        return tensors, facts
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        width, column = columns_of(path, facts)
-        self._settings = self.config
         try:
             self.recipe_ = Recipe.from_dict(facts["recipe"])
             self.trials_ = [
                 RecipeTrial(Recipe.from_dict(trial["recipe"]), float(trial["score"]))
                 for trial in facts["trials"]
             ]
-            self.history_ = {name: History(**rows) for name, rows in facts["history"].items()}
             self.causal_model_ = facts["causal_model"]
             self.erases_means_ = bool(facts["erases_means"])
-        except (KeyError, TypeError, ValueError, AttributeError, ParameterError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged(path) from error
-        self._build(width, column, self.config.effective(), self.recipe_)
-        load_module(path, "scaler", self.scaler_, tensors)
-        load_module(path, "network", self._network, tensors)
-        if self._vae is not None:
-            load_module(path, "vae", self._vae, tensors)
-            self._vae.eval()
-        self._network.eval()
-
-
-def _check_augmentation(config: GearConfig, causal_model: CausalModel | None) -> None:
-    if causal_model is not None and not config.uses_causal_model:
-        raise ParameterError(
-            "causal_model",
-            f"one, with augmentation {config.augmentation!r} and variant {config.variant!r}",
-            "one with augmentation 'causal' and a variant that has a generator",
-            "use Gear(augmentation='causal')",
-        )
+        super()._restore(path, tensors, facts)
 
 
 METHODS.add("gear", Gear)

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from fairgear.causal import CausalModel, at_random
 from fairgear.egos import EgoBatch, EgoIndex
-from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.features import FeatureScaler
 from fairgear.nn.graph_vae import GraphVAE
@@ -142,31 +141,25 @@ class CausalGenerator:
 
     A person's features depend on their own attribute only, so the worlds of all zeros and all ones
     contain them under either value. The edge of two members is that of a world in which both have
-    the requested values; if no world has, it stays. Egos keep their factual members.
-
-    Args:
-        model: fitted.
-        graph: the factual graph.
-        index: of all egos of `graph`, in the order of its rows; None if no edges are needed.
-        scaler: of the features.
-        seed: of the worlds, and of the model's noise.
+    the requested values; if no world has, it stays. Egos keep their factual members. The index is
+    of all egos of the factual graph, in the order of its rows; `seed` that of the worlds and of the
+    model's noise.
     """
 
     def __init__(
         self,
         model: CausalModel,
         graph: SensitiveGraph,
-        index: EgoIndex | None,
+        index: EgoIndex,
         scaler: FeatureScaler,
         *,
         seed: int = 0,
     ) -> None:
         device = scaler.mean.device
         requested = [torch.zeros_like(graph.sens), torch.ones_like(graph.sens)]
-        if index is not None:
-            for draw in range(_PAIRS_OF_WORLDS):
-                drawn = at_random(graph, draw=draw, seed=seed)
-                requested += [drawn, 1 - drawn]
+        for draw in range(_PAIRS_OF_WORLDS):
+            drawn = at_random(graph, draw=draw, seed=seed)
+            requested += [drawn, 1 - drawn]
         self._x: list[Tensor] = []
         self._worlds: list[tuple[Tensor, EgoIndex]] = []
         with bar("worlds of the causal model", total=len(requested)) as progress:
@@ -174,16 +167,12 @@ class CausalGenerator:
                 world = model.counterfactual(graph, sens, seed=seed)
                 if len(self._x) < 2:
                     self._x.append(scaler(world))
-                if index is not None:
-                    self._worlds.append((sens.to(device), index.in_world(world)))
+                self._worlds.append((sens.to(device), index.in_world(world)))
                 progress.advance()
 
     def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
         """The counterfactual egos; a changed edge is applied with probability `dose`."""
-        if ego.n_id is None:
-            raise ParameterError(
-                "egos for a causal generator", "no n_id", "egos with n_id", "use Ego.of"
-            )
+        assert ego.n_id is not None
         zero, one = (values[ego.n_id] for values in self._x)
         target = torch.where(sens[..., None] == 1, one, zero)
         x = (ego.x + dose[..., None, None] * (target - ego.x)) * ego.mask[..., None]

@@ -31,15 +31,7 @@ class Reading(NamedTuple):
 
 
 class VaeTask(Task):
-    """One step: the VAE minimises L_a = L_r + β L_d, then the discriminator maximises L_d.
-
-    Args:
-        vae: the graph VAE to train.
-        config: its settings.
-        egos: returns the egos of people.
-        people: how many there are.
-        micro_batches: parts of a batch, see `training.micro_batches`.
-    """
+    """One step: the VAE minimises L_a = L_r + β L_d, then the discriminator maximises L_d."""
 
     def __init__(
         self,

@@ -143,12 +143,9 @@ class _Correction(nn.Module):
         self.spread.fill_(1.0)
 
     def fit(self, unit: Tensor, norm: Tensor, sizes: Tensor) -> None:
-        """Learn by least squares.
+        """Learn by least squares from unit rows (n, d) and their norms (n,).
 
-        Args:
-            unit: (n, d), features divided by the norm.
-            norm: (n,).
-            sizes: (d,) of the features: a column that spreads far less is constant.
+        A column that spreads far less than its size is constant.
         """
         self.mean.copy_(unit.mean(dim=0))
         self.spread.copy_(spread_of(unit, 1e-6 * sizes))
@@ -217,9 +214,7 @@ class RankScores(nn.Module):
         ranks = _blurred_ranks(self._squeezed(ordered).double().T.contiguous())
         self.table.copy_(ranks)
         found = self(x).double()
-        mean, deviation = found.mean(dim=0), found.std(dim=0, correction=0)
-        deviation = torch.where(deviation > 1e-6, deviation, torch.ones_like(deviation))
-        scores = (ranks - mean[:, None]) / deviation[:, None]
+        scores = (ranks - found.mean(dim=0)[:, None]) / spread_of(found)[:, None]
         self.table.copy_(torch.where(spread[:, None] > _LEAST, scores, 0.0))
         return self
 

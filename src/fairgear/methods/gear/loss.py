@@ -33,10 +33,7 @@ class DependencePenalty(nn.Module):
     Dual ascent with damping: above the limit the weight grows with each validation, below it the
     weight shrinks again, so that training ends with R² at the limit. A fixed weight would also
     cost accuracy on graphs where R² is small anyway. A module, so that checkpoints hold its state
-    and a captured step reads it anew.
-
-    Args:
-        limit: the R² that is allowed; 1 allows all.
+    and a captured step reads it anew. A limit of 1 allows all.
     """
 
     integral: Tensor
@@ -99,25 +96,18 @@ class Views:
         return float(torch.stack(flips).mean()) if flips else 0.0
 
 
+@dataclass(frozen=True)
 class GearLoss:
     """L = L_p + λ L_f + (1 + π/4)·weight·(logit inconsistency) + π·R² (+ the encoder's own term).
 
     π is the weight of the dependence penalty.
     """
 
-    def __init__(
-        self,
-        network: GearNetwork,
-        generator: Generator | None,
-        config: GearConfig,
-        recipe: Recipe,
-        penalty: DependencePenalty,
-    ) -> None:
-        self.network = network
-        self.generator = generator
-        self.config = config
-        self.recipe = recipe
-        self.penalty = penalty
+    network: GearNetwork
+    generator: Generator | None
+    config: GearConfig
+    recipe: Recipe
+    penalty: DependencePenalty
 
     def __call__(
         self, anyone: Ego, sens_around: Tensor, labelled: Ego, y: Tensor
@@ -174,8 +164,8 @@ class GearLoss:
 
     def validation_views(self, ego: Ego) -> Views:
         """Factual egos without noise, and perturbed ones."""
-        sens = self._perturbed_sens(ego)
-        z, logits = self.network(concatenated([ego, *self._perturbed(ego, sens)]))
+        perturbed = self._perturbed(ego, self._perturbed_sens(ego))
+        z, logits = self.network(concatenated([ego, *perturbed]))
         return self._split(z, logits, len(ego))
 
     def _split(self, z: Tensor, logits: Tensor, people: int) -> Views:
@@ -219,9 +209,5 @@ class GearLoss:
 
 def concatenated(egos: list[Ego]) -> Ego:
     """Several batches as one, without n_id."""
-    return Ego(
-        *(
-            torch.cat([getattr(ego, key) for ego in egos])
-            for key in ("x", "sens", "adjacency", "mask")
-        )
-    )
+    parts = zip(*((ego.x, ego.sens, ego.adjacency, ego.mask) for ego in egos), strict=True)
+    return Ego(*(torch.cat(part) for part in parts))

@@ -28,13 +28,9 @@ class GearNetwork(nn.Module):
     def fit_inputs(
         self, x: Tensor, sens: Tensor, scaler: FeatureScaler, shift: Tensor | None
     ) -> None:
-        """Learn from people without labels how their features are prepared.
+        """Learn from scaled features without labels how they are prepared.
 
-        Args:
-            x: scaled features.
-            sens: their groups.
-            scaler: what scaled them.
-            shift: the direction to erase; the difference of the groups' means if None.
+        `shift` is the direction to erase; the difference of the groups' means if None.
         """
         if self.erasure is not None:
             self.erasure.fit(x, sens, shift)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -55,7 +56,7 @@ class GearTask(Task):
         if recipe.averaging > 0:
             self.average = copy.deepcopy(network).requires_grad_(False)
             self.modules["average"] = self.average
-        self.average_loss = GearLoss(self.average, generator, config, recipe, self.penalty)
+        self.average_loss = replace(self.loss, network=self.average)
         # Adam adds weight_decay·θ to the gradient; that of μ‖θ‖² is 2μθ.
         self.optimizers = {
             "network": adam(network, recipe.learning_rate, weight_decay=2 * recipe.weight_decay)

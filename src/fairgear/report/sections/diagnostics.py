@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -153,8 +154,8 @@ def _written(value: object) -> str:
         return plain(value)
     keys = set(value)
     if keys == {"value", "low", "high"}:
-        ends = Interval.from_json((value["low"], value["high"]))
-        return f"{measure(value['value'])} ({between(ends)})"
+        low, high = (math.nan if end is None else end for end in (value["low"], value["high"]))
+        return f"{measure(value['value'])} ({between(Interval(low, high))})"
     if keys == {"expected", "standard_error"}:
         return f"{count(value['expected'])} ± {count(value['standard_error'])}"
     if keys == {"expected", "actual"}:

@@ -1,0 +1,31 @@
+"""Numbers and intervals through JSON and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+
+import pytest
+
+from fairgear.auditing.records import from_json, to_json
+from fairgear.metrics import UNDEFINED, Interval
+
+
+@dataclass(frozen=True)
+class Row:
+    value: float
+    ends: Interval
+
+
+def test_an_undefined_number_is_null_and_an_interval_a_pair() -> None:
+    assert [to_json(v) for v in (math.nan, math.inf, 0.5)] == [None, None, 0.5]
+    assert json.dumps(to_json(UNDEFINED)) == "[null, null]"
+    row = Row(0.5, Interval(0.1, 0.3))
+    assert to_json(row) == {"value": 0.5, "ends": [0.1, 0.3]}
+    assert from_json(Row, to_json(row)) == row
+    nothing = from_json(Row, {"value": None, "ends": [None, None]})
+    assert math.isnan(nothing.value)
+    assert not nothing.ends.defined
+    with pytest.raises(ValueError, match="values to unpack"):
+        from_json(Row, {"value": 0.5, "ends": [0.1]})
