@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from cyclopts import App
 
-from fairgear.cli.flags import examples
+from fairgear.cli.flags import examples, field_docs
 from fairgear.cli.output import Json, print_json, print_table
 from fairgear.errors import FairgearError
 from fairgear.settings import Config, settings_of
@@ -59,7 +61,7 @@ def show(method: str, /, *, json: Json = False) -> None:
     from fairgear.methods import METHODS
 
     kind = METHODS[method]
-    settings = dict(_settings(kind.config_type))
+    settings = dict(_settings(kind.config_type, _arguments(kind)))
     if json:
         print_json({"name": method, "summary": _summary(kind), "settings": settings})
         return
@@ -69,27 +71,25 @@ def show(method: str, /, *, json: Json = False) -> None:
         print(f"\n{name} = {one['default']}  ({one['allowed']})\n{meaning}")  # noqa: T201
 
 
-def _settings(config: type[Config], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def _settings(
+    config: type[Config], arguments: dict[str, str], prefix: str = ""
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every setting by its name, those of nested settings as `generator.steps`."""
-    docs, defaults = _docs(config), config()
+    docs, defaults = arguments | field_docs(config), config()
     for name, setting in settings_of(config).items():
         default = getattr(defaults, name)
         if isinstance(default, Config):
-            yield from _settings(type(default), f"{prefix}{name}.")
+            yield from _settings(type(default), {}, f"{prefix}{name}.")
             continue
         found = {"default": default, "allowed": setting.allowed(), "meaning": docs.get(name, "")}
         yield prefix + name, found
 
 
-def _docs(config: type[Any]) -> dict[str, str]:
-    """The meaning of each field, including inherited ones."""
-    from fairgear.cli.flags import field_docs
-
-    found: dict[str, str] = {}
-    for kind in reversed(config.__mro__):
-        if issubclass(kind, Config):
-            found |= field_docs(kind)
-    return found
+def _arguments(method: type[Any]) -> dict[str, str]:
+    """The arguments that the docstring of a method describes."""
+    text = (inspect.getdoc(method) or "").partition("Args:\n")[2]
+    found = re.findall(r"^    (\w+): (.)(.+(?:\n {8}.+)*)", text, flags=re.MULTILINE)
+    return {name: first.upper() + re.sub(r"\s+", " ", rest) for name, first, rest in found}
 
 
 def _summary(method: type[Any]) -> str:

@@ -295,11 +295,9 @@ def _by_name(config: Config) -> dict[str, Any]:
 
 
 class FitCheckpoints:
-    """The checkpoints of the stages of one fit; all stay until the fit is done.
+    """The checkpoints of the stages of one fit, if it has a folder; all stay until it is done.
 
-    Args:
-        folder: where they are; None for no checkpoints.
-        key: identifies the fit, see `run_key`.
+    `key` identifies the fit, see `run_key`.
     """
 
     def __init__(self, folder: Path | None, key: str) -> None:

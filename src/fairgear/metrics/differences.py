@@ -142,17 +142,13 @@ def difference_intervals(
 
 @dataclass(frozen=True)
 class _Part:
-    """The people among whom a measure is compared.
-
-    Attributes:
-        clusters: their communities, numbered from 0.
-        effective: how many of these count.
-        few: whether too few of them show a difference to be resampled.
-    """
+    """The communities, numbered from 0, of the people among whom a measure is compared."""
 
     clusters: Integers
     effective: float
+    """How many of them count."""
     few: bool
+    """Whether too few of them show a difference to be resampled."""
 
 
 @dataclass(frozen=True)

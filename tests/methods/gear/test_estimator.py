@@ -308,8 +308,8 @@ def test_flips_in_training_are_those_at_the_threshold_that_would_be_used(
         # Tells everybody's label, far above a probability of one half; what moves lies between.
         logits = 10 + 4 * (y - 0.5)
         moved = torch.where(y == 1, logits - 3.9, logits)
-        z = torch.ones(2, len(y), 2)
-        found[threshold] = task.scored(Views(z, torch.stack([logits, moved]), own=1))
+        z = torch.ones(len(y), 2)
+        found[threshold] = task.scored(Views((z, z), (logits, moved), own=1))
     share = float(y.mean())
     assert found["validation"].figures["flips"] == pytest.approx(share)
     assert found["validation"].score == pytest.approx(1 - share)
@@ -328,7 +328,7 @@ def test_r2_above_its_limit_counts_against_a_state(
         near = closed_neighborhood_mean(dense.sens, dense.edge_index)[dense.node_id.argsort()]
         near = near[task.val_rows]
         logits = y - 0.5 + 4 * (near - near.median())
-        outcome = task.scored(Views(y[None], logits[None], own=0))
+        outcome = task.scored(Views((y,), (logits,), own=0))
         found = r2((logits > 0).long(), near)
         people = len(y)
         # By chance alone R² is 1 / (n − 1).

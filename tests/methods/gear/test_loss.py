@@ -111,8 +111,8 @@ def test_doses_are_whole_where_s_undoes_the_shift(
 def test_flips_are_counted_at_the_threshold_in_use() -> None:
     logits = torch.tensor([-1.0, 0.5, 2.0, 3.0])
     own = logits + torch.tensor([0.0, -1.0, 0.0, -1.5])
-    stacked = torch.stack([logits, own, logits - 0.2])
-    views = Views(stacked, stacked, own=1)
+    every = (logits, own, logits - 0.2)
+    views = Views(every, every, own=1)
     # At 0 one of four changes sign under its own perturbation; at 1.9 two do in all.
     assert views.flip_rate() == (1 / 4 + 0) / 2
     assert views.flip_rate(1.9) == (1 / 4 + 1 / 4) / 2

@@ -127,18 +127,13 @@ class FairGnnTask(WholeGraphTask):
 
     def train_estimator(self) -> None:
         """Train it on those who disclosed s, from features and edges alone."""
-        graph = without_sens(self.graph, self.config)
-        rows = self.known_rows
-        task = WholeGraphTask(
-            {"network": self.modules["estimator"]}, self.config, graph, graph.sens, rows, rows
-        )
-        train(
-            task,
-            steps=self.config.estimator_steps,
-            # That of the step, which follows from the seed of the fit.
-            seed=torch.initial_seed(),
-            description="training the estimator",
-        )
+        graph, rows = without_sens(self.graph, self.config), self.known_rows
+        modules = {"network": self.modules["estimator"]}
+        task = WholeGraphTask(modules, self.config, graph, graph.sens, rows, rows)
+        # That of the step, which follows from the seed of the fit.
+        seed = torch.initial_seed()
+        steps = self.config.estimator_steps
+        train(task, steps=steps, seed=seed, description="training the estimator")
 
     def terms(
         self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor

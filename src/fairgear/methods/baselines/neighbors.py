@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Self
 
 import torch
@@ -87,19 +87,13 @@ def _of_pairs(row: Tensor, column: Tensor, values: Tensor, size: int) -> Tensor:
 
 def _matrix(ptr: Tensor, index: Tensor, values: Tensor) -> Tensor:
     """A square sparse matrix; indices of 32 bits are the fast ones."""
-    _silence_beta_warning()
     size = len(ptr) - 1
-    return torch.sparse_csr_tensor(
-        ptr.int(), index.int(), values, (size, size), check_invariants=False
-    )
-
-
-@cache
-def _silence_beta_warning() -> None:
-    """Trigger torch's once-per-process warning about sparse tensors where nobody sees it."""
     with warnings.catch_warnings():
+        # Torch says once per process that its sparse tensors are in beta.
         warnings.simplefilter("ignore")
-        torch.sparse_csr_tensor(torch.tensor([0, 0]), torch.empty(0).long(), torch.empty(0), (1, 1))
+        return torch.sparse_csr_tensor(
+            ptr.int(), index.int(), values, (size, size), check_invariants=False
+        )
 
 
 @dataclass(frozen=True)

@@ -122,48 +122,27 @@ class RecipeTrial:
 
 @dataclass(frozen=True)
 class GearConfig(Config):
-    """The settings of `Gear`. Values in brackets are used where a setting is left open."""
+    """The settings of `Gear`, which says what they mean."""
 
     encoder: Annotated[str, OneOf("graphsage", "gcn", "gin", "jk", "infomax")] = "graphsage"
-    """The subgraph encoder."""
     variant: Annotated[str, OneOf("full", "ns", "nn", "np", "nc")] = "full"
-    """full; without self (ns), neighbour (nn) or any (np) perturbation; without generator (nc)."""
     augmentation: Annotated[str, OneOf("vae", "causal")] = "vae"
-    """The source of counterfactual egos: a graph VAE that is trained first, or a causal model."""
     k: Annotated[int, Range(1, 64)] = 20
-    """Members of an ego, its centre included."""
     egos: Annotated[str, OneOf("auto", "exact", "close")] = "auto"
-    """Proven members (exact), or 99.5 % of them in less time (close). [exact up to 50,000]"""
     dim: Annotated[int, Range(1, 65536)] = 64
-    """Dimension of the representations."""
     fairness_weight: Annotated[float, Range(0, math.inf)] = 0.6
-    """λ: weight of the distance between embeddings of factual and counterfactual egos."""
     neighbor_weight: Annotated[float, Range(0, 1)] = 0.4
-    """λ_s: share of the neighbour-perturbed egos in that distance."""
     neighbor_draws: Annotated[int, Range(1, 64)] = 2
-    """C: neighbour-perturbed egos per person and step."""
     logit_weight: Annotated[float | None, Range(0, math.inf)] = None
-    """Weight of the difference between factual and counterfactual logits. [1 or 2]"""
     erase: Annotated[float | None, Range(0, 1)] = 1.0
-    """Share of the groups' difference that is projected out of the features; s removes the rest.
-    1 is fair under both protocols, 0 under `strict` only but more accurate, None erases nothing."""
     r2_limit: Annotated[float, Range(0, 1)] = 0.035
-    """R² between predicted labels and the mean sensitive value around a person that is allowed on
-    the validation set; above it, a penalty grows. 1 allows all."""
     learning_rate: Annotated[float | None, Range(1e-8, 10.0)] = None
-    """Of Adam. [0.01 up to 5,000 training labels, else 0.003]"""
     steps: Annotated[int | None, Range(1, 10**7)] = None
-    """Training steps, one batch each. [1,000 or 2,000]"""
     batch_size: Annotated[int | None, Range(2, 10**6)] = None
-    """Egos a batch, of labelled people and again of all. [100 up to 5,000 labels, else 300]"""
     micro_batches: Annotated[int, Range(1, 10**4)] = 1
-    """Parts of a batch that are computed separately, so that processes can share a step."""
     threshold: Annotated[str, OneOf("auto", "half", "validation")] = "auto"
-    """0.5 (half), or the most accurate on the validation set. [half up to 5,000 labels]"""
     generator: GeneratorConfig = field(default_factory=GeneratorConfig)
-    """The graph VAE."""
     recipe: dict[str, Any] = field(default_factory=dict)
-    """Overrides of `Recipe`, for studies of single constants. Not a stable interface."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -62,10 +62,10 @@ class Gear(NetworkMethod):
         egos: proven members ("exact"), 99.5 % of them in less time ("close"), or "auto": exact up
             to 50,000 people.
         dim: dimension of the representations.
-        fairness_weight: λ: weight of the distance between embeddings of factual and
+        fairness_weight: weight λ of the distance between embeddings of factual and
             counterfactual egos.
-        neighbor_weight: λ_s: share of the neighbour-perturbed egos in that distance.
-        neighbor_draws: C: neighbour-perturbed egos per person and step.
+        neighbor_weight: share λ_s of the neighbour-perturbed egos in that distance.
+        neighbor_draws: C, the number of neighbour-perturbed egos per person and step.
         logit_weight: weight of the difference between factual and counterfactual logits; None for
             1 or 2, by recipe.
         erase: share of the groups' difference that is projected out of the features; s removes

@@ -76,10 +76,10 @@ def adjusted(r2: float, people: int) -> float:
 class Views:
     """The same people in factual egos, then `own` self-perturbed and neighbour-perturbed ones."""
 
-    z: Tensor
-    """(views, B, dim)."""
-    logits: Tensor
-    """(views, B)."""
+    z: tuple[Tensor, ...]
+    """(B, dim) each."""
+    logits: tuple[Tensor, ...]
+    """(B,) each."""
     own: int
     """Self-perturbed views: 0 or 1."""
 
@@ -91,8 +91,8 @@ class Views:
 
     def flip_rate(self, cut: float = 0.0) -> float:
         """The share of labels, 1 for logits above `cut`, that the perturbations flip."""
-        labels = self.logits > cut
-        flips = [(labels[part] != labels[0]).double().mean() for part in self.parts()]
+        labels = [logits > cut for logits in self.logits]
+        flips = [(torch.stack(labels[part]) != labels[0]).double().mean() for part in self.parts()]
         return float(torch.stack(flips).mean()) if flips else 0.0
 
 
@@ -144,9 +144,9 @@ class GearLoss:
         for part in views.parts():
             is_own = views.own and part.start == 1
             share = 1 - self.config.neighbor_weight if is_own else self.config.neighbor_weight
-            other = views.z[part].mean(dim=0)
+            other = torch.stack(views.z[part]).mean(dim=0)
             distances.append(share * objectives.cosine_distance(views.z[0], other))
-            gaps.append(gap(views.logits[:1], views.logits[part]))
+            gaps.append(gap(views.logits[0][None], torch.stack(views.logits[part])))
         if not distances:
             return {}
         parts = {"fairness": torch.stack(distances).sum()}
@@ -169,8 +169,9 @@ class GearLoss:
         return self._split(z, logits, len(ego))
 
     def _split(self, z: Tensor, logits: Tensor, people: int) -> Views:
-        shape = (-1, people)
-        return Views(z.view(*shape, z.shape[-1]), logits.view(shape), self.config.perturbs_self)
+        # Split rather than indexed, which would add up gradients in another order.
+        zs, every = torch.split(z, people), torch.split(logits, people)
+        return Views(zs, every, self.config.perturbs_self)
 
     def _perturbed_sens(self, ego: Ego) -> Tensor | None:
         """The values of s (views, B, k) to generate for: own first, then neighbours'."""

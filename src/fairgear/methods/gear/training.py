@@ -72,10 +72,12 @@ class GearTask(Task):
 
     def validate(self) -> Validation:
         """AUROC, loss and flips on the validation set, under the generator."""
-        chunks = torch.split(self.val_rows, _CHUNK)
-        views = [self.average_loss.validation_views(self.egos(rows)) for rows in chunks]
-        z = torch.cat([part.z for part in views], dim=1)
-        logits = torch.cat([part.logits for part in views], dim=1)
+        rows = torch.split(self.val_rows, _CHUNK)
+        views = [self.average_loss.validation_views(self.egos(part)) for part in rows]
+        z, logits = (
+            tuple(torch.cat(part) for part in zip(*chunks, strict=True))
+            for chunks in ([one.z for one in views], [one.logits for one in views])
+        )
         outcome = self.scored(Views(z, logits, views[0].own))
         if self.penalty.active:
             # Machines round differently; rank 0 decides for all.
