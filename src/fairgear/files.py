@@ -6,8 +6,9 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -103,13 +104,15 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def json_ready(value: Any) -> Any:
-    """`value` with everything that JSON cannot hold replaced: NaN by null, tuples by lists."""
+    """`value` as JSON can hold it: NaN is null, tuples and intervals are lists."""
+    if is_dataclass(value) and not isinstance(value, Iterable):
+        return {item.name: json_ready(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): json_ready(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list | tuple) or is_dataclass(value):
         return [json_ready(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
     return value
 
 

@@ -19,8 +19,9 @@ from fairgear.auditing.affected import (
     most_affected,
     neighbors_that_matter,
 )
-from fairgear.auditing.records import from_json, to_json
+from fairgear.auditing.records import from_json
 from fairgear.causal import FittedCausalModel, flipped, for_graph
+from fairgear.files import json_ready
 from fairgear.graph import undirected_edges
 from tests.auditing.models import (
     Constant,
@@ -180,4 +181,4 @@ def test_each_intervention_that_somebody_took_part_in(everything: Audit) -> None
 
 def test_to_a_dictionary_and_back(everything: Audit) -> None:
     for one in everything.affected:
-        assert from_json(Affected, to_json(one)) == one
+        assert from_json(Affected, json_ready(one)) == one

@@ -13,7 +13,7 @@ from torch import Tensor
 
 import fairgear
 from fairgear import SensitiveGraph
-from fairgear.auditing import Audit, Worlds, audit
+from fairgear.auditing import Audit, Worlds, adapt, audit
 from fairgear.auditing.effects import COUNTERFACTUAL
 from fairgear.auditing.result import ModelInfo, Names, Setup
 from fairgear.causal import CausalModel, FittedCausalModel, for_graph
@@ -227,7 +227,9 @@ def test_worlds_have_their_own_draws_and_seed(worlds: Worlds, given: dict[str, A
         audit(Constant(), worlds, **given)
 
 
-def test_its_repr_is_short(everything: Audit) -> None:
+def test_its_repr_is_short(worlds: Worlds, everything: Audit) -> None:
+    for one in (worlds, worlds.factual, adapt(Everything()), everything.compare(everything)):
+        assert len(repr(one)) < 400, one
     text = repr(everything)
     assert text.startswith("Audit('Everything' on 'synthetic', 60 people: accuracy 0.")
     assert len(text) < 200

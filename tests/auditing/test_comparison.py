@@ -11,8 +11,9 @@ import pytest
 from fairgear.auditing import Worlds
 from fairgear.auditing.comparison import Comparison, ComparisonRow, compare_people
 from fairgear.auditing.effects import COUNTERFACTUAL
-from fairgear.auditing.records import from_json, to_json
+from fairgear.auditing.records import from_json
 from fairgear.errors import ParameterError
+from fairgear.files import json_ready
 from fairgear.metrics import METRICS, UNDEFINED, Interval, evaluate_predictions, paired_interval
 from tests.auditing.models import Constant, CopiesSens, Everything, Features, measure, small_graph
 
@@ -172,19 +173,19 @@ def test_one_community_tells_nothing_about_resamples() -> None:
     assert rows["accuracy"].interval.defined
     assert not rows["r2"].interval.defined
     assert "The interval of the difference in R² is undefined." in result.notes
-    json.dumps(to_json(result), allow_nan=False)
+    json.dumps(json_ready(result), allow_nan=False)
 
 
 def test_to_json_and_back() -> None:
     first, second = table(1), table(2).assign(label=1)
     result = compare_people(first, second, names=("a", "b"))
-    data = json.loads(json.dumps(to_json(result), allow_nan=False))
+    data = json.loads(json.dumps(json_ready(result), allow_nan=False))
     assert set(data) == {"first", "second", "people", "rows", "notes"}
     assert set(data["rows"][0]) == {
         *("metric", "first", "second", "difference", "interval", "better")
     }
     again = from_json(Comparison, data)
-    assert to_json(again) == to_json(result)
+    assert json_ready(again) == json_ready(result)
     assert by_metric(again)["accuracy"] == by_metric(result)["accuracy"]
     assert math.isnan(by_metric(again)["r2"].second)
 
@@ -203,10 +204,10 @@ def test_as_a_frame() -> None:
 
 def test_level_and_seed() -> None:
     first, second = table(1), table(2)
-    usual = by_metric(compare_people(first, second, draws=100))
-    wide = by_metric(compare_people(first, second, draws=100, level=0.99))
-    other = by_metric(compare_people(first, second, draws=100, seed=1))
-    assert usual == by_metric(compare_people(first, second, draws=100))
+    usual = by_metric(compare_people(first, second))
+    wide = by_metric(compare_people(first, second, level=0.99))
+    other = by_metric(compare_people(first, second, seed=1))
+    assert usual == by_metric(compare_people(first, second))
     for key in METRICS:
         assert wide[key].interval.low < usual[key].interval.low, key
         assert usual[key].interval.high < wide[key].interval.high, key

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fairgear.auditing.conditions import Condition, failures
+from fairgear.auditing.conditions import Condition
 from fairgear.errors import ParameterError
 from fairgear.metrics import METRICS, UNDEFINED, Interval
 
@@ -73,7 +73,7 @@ def test_a_number_that_no_value_reaches_would_let_everything_pass(number: str) -
 
 
 @pytest.mark.parametrize(
-    ("text", "holds"),
+    ("text", "fails"),
     [
         ("delta_cf > 0.05", True),
         ("delta_cf > 0.12", False),
@@ -91,35 +91,29 @@ def test_a_number_that_no_value_reaches_would_let_everything_pass(number: str) -
         ("auroc.low < 0.9", None),
     ],
 )
-def test_conditions_hold_or_not_or_cannot_be_told(text: str, holds: bool | None) -> None:
-    condition = Condition.parse(text)
-    assert condition.holds(METRIC_VALUES, INTERVALS) is holds
+def test_conditions_hold_or_not_or_cannot_be_told(text: str, fails: bool | None) -> None:
+    sentence = Condition.parse(text).failure(METRIC_VALUES, INTERVALS)
+    assert (sentence is None) is (fails is False)
+    assert (sentence is not None and "is undefined" in sentence) is (fails is None)
 
 
 def test_nan_is_undefined_too() -> None:
-    assert Condition.parse("r2 > 0.1").holds({"r2": math.nan}, {}) is None
+    sentence = Condition.parse("r2 > 0.1").failure({"r2": math.nan}, {})
+    assert sentence == "r2 is undefined: it cannot be shown not to be > 0.1."
 
 
 def test_a_sentence_for_each_failure() -> None:
-    conditions = [
-        Condition.parse(text)
-        for text in (
-            "delta_cf > 0.05",
-            "accuracy < 0.7",
-            "delta_cf.high >= 0.16",
-            "r2 > 0.1",
-            "auroc.low < 0.6",
-        )
-    ]
-    assert failures(conditions, METRIC_VALUES, INTERVALS) == [
-        "delta_cf is 0.12 (interval 0.08 to 0.16), which is > 0.05.",
-        "delta_cf.high is 0.16 (interval 0.08 to 0.16), which is >= 0.16.",
-        "r2 is undefined: it cannot be shown not to be > 0.1.",
-        "auroc.low is undefined: it cannot be shown not to be < 0.6.",
-    ]
-    assert failures(conditions[1:2], METRIC_VALUES, INTERVALS) == []
+    expected = {
+        "delta_cf > 0.05": "delta_cf is 0.12 (interval 0.08 to 0.16), which is > 0.05.",
+        "accuracy < 0.7": None,
+        "delta_cf.high >= 0.16": "delta_cf.high is 0.16 (interval 0.08 to 0.16), which is >= 0.16.",
+        "r2 > 0.1": "r2 is undefined: it cannot be shown not to be > 0.1.",
+        "auroc.low < 0.6": "auroc.low is undefined: it cannot be shown not to be < 0.6.",
+    }
+    for text, sentence in expected.items():
+        assert Condition.parse(text).failure(METRIC_VALUES, INTERVALS) == sentence
 
 
 def test_a_value_is_shown_apart_from_the_number_that_it_passes() -> None:
-    (text,) = failures([Condition.parse("delta_cf > 0.05")], {"delta_cf": 0.05000001}, {})
-    assert text == "delta_cf is 0.05000001 (no interval), which is > 0.05."
+    found = Condition.parse("delta_cf > 0.05").failure({"delta_cf": 0.05000001}, {})
+    assert found == "delta_cf is 0.05000001 (no interval), which is > 0.05."

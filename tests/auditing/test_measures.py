@@ -10,16 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgear.auditing.measures import GroupSummary, collecting, sentence, summarise_groups
-from fairgear.auditing.records import from_json, to_json
+from fairgear.auditing.people import People
+from fairgear.auditing.records import from_json
 from fairgear.errors import UndefinedMetricWarning
+from fairgear.files import json_ready
 from fairgear.metrics import rate_interval
 from fairgear.metrics.inputs import Floats, Integers
 
 SHARES = ["selection_rate", "true_positive_rate", "accuracy", "delta_cf"]
-People = tuple[Integers, Integers, Integers, Integers, Floats]
+Columns = tuple[Integers, Integers, Integers, Integers, Floats]
 
 
-def people(n: int, seed: int) -> People:
+def people(n: int, seed: int) -> Columns:
     """y (some unknown), labels, sens, communities and flip shares of some people."""
     rng = np.random.default_rng(seed)
     return (
@@ -31,6 +33,10 @@ def people(n: int, seed: int) -> People:
     )
 
 
+def known(y: Integers, sens: Integers, clusters: Integers) -> People:
+    return People(y, sens, clusters, around=np.zeros(len(y)))
+
+
 def mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else math.nan
 
@@ -38,22 +44,22 @@ def mean(values: list[float]) -> float:
 @given(st.integers(1, 30), st.integers(0, 10**6))
 def test_shares_by_loops(n: int, seed: int) -> None:
     y, labels, sens, clusters, flips = people(n, seed)
-    found = summarise_groups(y, labels, sens, clusters, flips, level=0.9)
+    found = summarise_groups(known(y, sens, clusters), labels, flips, level=0.9)
     assert [group.group for group in found] == [0, 1]
     for group in found:
         members = [i for i in range(n) if sens[i] == group.group]
-        known = [i for i in members if y[i] >= 0]
+        labelled = [i for i in members if y[i] >= 0]
         positive = [i for i in members if y[i] == 1]
         assert (group.count, group.labelled, group.positives) == (
             len(members),
-            len(known),
+            len(labelled),
             len(positive),
         )
         assert group.selected == sum(int(labels[i]) for i in members)
         expected = {
             "selection_rate": mean([float(labels[i]) for i in members]),
             "true_positive_rate": mean([float(labels[i]) for i in positive]),
-            "accuracy": mean([float(labels[i] == y[i]) for i in known]),
+            "accuracy": mean([float(labels[i] == y[i]) for i in labelled]),
             "delta_cf": mean([float(flips[i]) for i in members]),
         }
         for name, value in expected.items():
@@ -66,7 +72,7 @@ def test_shares_by_loops(n: int, seed: int) -> None:
 def test_the_interval_is_that_of_the_members_in_their_communities() -> None:
     y, labels, sens, clusters, flips = people(200, 1)
     for level in (0.5, 0.95):
-        (_, one) = summarise_groups(y, labels, sens, clusters, flips, level=level)
+        (_, one) = summarise_groups(known(y, sens, clusters), labels, flips, level=level)
         member = sens == 1
         assert one.intervals["delta_cf"] == rate_interval(
             flips[member], clusters[member], level=level
@@ -75,7 +81,7 @@ def test_the_interval_is_that_of_the_members_in_their_communities() -> None:
 
 def test_without_flips_their_share_is_undefined() -> None:
     y, labels, sens, clusters, _ = people(40, 2)
-    for group in summarise_groups(y, labels, sens, clusters, None, level=0.95):
+    for group in summarise_groups(known(y, sens, clusters), labels, None, level=0.95):
         assert math.isnan(group.delta_cf)
         assert not group.intervals["delta_cf"].defined
         assert group.intervals["accuracy"].defined
@@ -83,16 +89,16 @@ def test_without_flips_their_share_is_undefined() -> None:
 
 def test_to_json_and_back() -> None:
     y, labels, _, clusters, flips = people(20, 3)
-    everyone = summarise_groups(y, labels, np.ones(20, int), clusters, flips, level=0.95)
+    everyone = summarise_groups(known(y, np.ones(20, int), clusters), labels, flips, level=0.95)
     for group in everyone:
-        text = json.dumps(to_json(group), allow_nan=False)
+        text = json.dumps(json_ready(group), allow_nan=False)
         found = json.loads(text)
         assert set(found["intervals"]) == set(SHARES)
-        assert json.dumps(to_json(from_json(GroupSummary, found)), allow_nan=False) == text
+        assert json.dumps(json_ready(from_json(GroupSummary, found)), allow_nan=False) == text
     nobody, all_of_them = everyone
     assert nobody.count == 0
-    assert math.isnan(from_json(GroupSummary, to_json(nobody)).accuracy)
-    assert from_json(GroupSummary, to_json(all_of_them)) == all_of_them
+    assert math.isnan(from_json(GroupSummary, json_ready(nobody)).accuracy)
+    assert from_json(GroupSummary, json_ready(all_of_them)) == all_of_them
 
 
 def test_undefined_measures_become_notes_once() -> None:

@@ -11,8 +11,9 @@ from fairgear import SensitiveGraph
 from fairgear.auditing import Probes, Worlds, adapt, audit
 from fairgear.auditing.people import select
 from fairgear.auditing.probes import probe
-from fairgear.auditing.records import from_json, to_json
+from fairgear.auditing.records import from_json
 from fairgear.errors import ParameterError
+from fairgear.files import json_ready
 from tests.auditing.models import (
     Constant,
     CopiesSens,
@@ -114,7 +115,7 @@ def test_what_could_not_be_asked_is_not_said() -> None:
     nothing = Probes(sens=None, graph=None, repeats=None)
     assert nothing.cautions() == []
     assert nothing.findings() == []
-    assert from_json(Probes, to_json(nothing)) == nothing
+    assert from_json(Probes, json_ready(nothing)) == nothing
 
 
 def test_without_edges_nobody_can_tell_who_looks_at_them() -> None:

@@ -10,9 +10,9 @@ import pytest
 from fairgear import SensitiveGraph
 from fairgear.auditing import Audit, Worlds, audit
 from fairgear.auditing.effects import COUNTERFACTUAL
-from fairgear.auditing.records import to_json
 from fairgear.causal import FittedCausalModel
 from fairgear.errors import FairgearError, ParameterError
+from fairgear.files import json_ready
 from fairgear.metrics import METRICS
 from tests.auditing.models import Constant, CopiesSens, Everything, small_graph
 
@@ -136,6 +136,6 @@ def test_the_level_of_an_audit_is_that_of_its_comparisons(worlds: Worlds) -> Non
         audit(model, worlds, self_people=0, other_causal_models=False, level=0.8)
         for model in (Everything(), Constant())
     )
-    found = to_json(one.compare(other))
-    assert found == to_json(one.compare(other, level=0.8))
-    assert found != to_json(one.compare(other, level=0.95))
+    found = json_ready(one.compare(other))
+    assert found == json_ready(one.compare(other, level=0.8))
+    assert found != json_ready(one.compare(other, level=0.95))

@@ -11,11 +11,12 @@ import torch
 
 from fairgear import SensitiveGraph
 from fairgear.auditing import Sensitivity, Worlds, audit
-from fairgear.auditing.records import from_json, to_json
+from fairgear.auditing.records import from_json
 from fairgear.auditing.sensitivity import CausalModelRow
 from fairgear.auditing.worlds import Alternative
 from fairgear.causal import CausalModel, FittedCausalModel, SimilarityCausalModel
 from fairgear.causal.features import FeatureQuantiles
+from fairgear.files import json_ready
 from tests.auditing.models import (
     Constant,
     CopiesSens,
@@ -184,9 +185,9 @@ def test_models_that_cannot_be_fitted_say_why(graph: SensitiveGraph) -> None:
         assert np.isnan([rows[name].rate, rows[name].difference, rows[name].score_size]).all()
         assert not rows[name].interval.defined
         assert rows[name].error == errors[name]
-    text = json.dumps(to_json(found.causal_models), allow_nan=False)
+    text = json.dumps(json_ready(found.causal_models), allow_nan=False)
     again = from_json(Sensitivity, json.loads(text))
-    assert json.dumps(to_json(again), allow_nan=False) == text
+    assert json.dumps(json_ready(again), allow_nan=False) == text
 
 
 def rates(

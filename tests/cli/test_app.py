@@ -39,7 +39,7 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_help_of_run_fits_two_screens(capsys: pytest.CaptureFixture[str]) -> None:
     lines = helped(capsys, "run")
-    assert len(lines) <= 100
+    assert len(lines) <= 48
     flags = [word for line in lines for word in line.split() if word.startswith("--")]
     first = [line.split()[1] for line in lines if line.startswith("│ --")]
     assert len(first) == len(set(first)) > 20

@@ -178,7 +178,7 @@ def test_what_export_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert said.count("\n") == 1
     assert f"fairgear audit score {tmp_path / 'w'}" in said
     assert main(["audit", "export", *OWN, "--seed", "1", *QUICK, "--out", str(tmp_path / "w")]) == 2
-    assert "worlds with another" in capsys.readouterr().err
+    assert "worlds that differ in seed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from fairgear.datasets import load
 from fairgear.errors import FileError
 from fairgear.metrics import METRICS, UNDEFINED, Interval
 from fairgear.report import render_page, write_page
-from fairgear.report.numbers import between, measure, percent, percents_between, signed
+from fairgear.report.numbers import between, measure, percent, signed
 from tests.report.example import HOSTILE, example, example_data, hostile, made, undefined
 from tests.report.markup import Markup
 
@@ -87,7 +87,7 @@ def test_every_number_is_shown() -> None:
         assert f"{percent(row.falling)}, by {measure(row.fall)}" in text
     for group in audit.groups:
         for key, ends in group.intervals.items():
-            assert f"{percent(getattr(group, key))}{percents_between(ends)}" in text
+            assert f"{percent(getattr(group, key))}{between(ends, percent)}" in text
         for key in ("count", "labelled", "positives", "selected"):
             assert str(getattr(group, key)) in text
     assert audit.comparison is not None

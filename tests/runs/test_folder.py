@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 from fairgear.auditing import Audit, Worlds, audit
-from fairgear.auditing.records import to_json
 from fairgear.errors import FileError
-from fairgear.files import TEMPORARY
-from fairgear.runs import AuditFolder
+from fairgear.files import TEMPORARY, json_ready
+from fairgear.runs.folder import AuditFolder
 from tests.auditing.models import Constant, Everything, small_graph
 
 FILES = {"metrics.json", "people.parquet", "report.html", "model-card.md"}
@@ -56,7 +55,7 @@ def test_what_was_read_can_be_compared_and_judged(
     folder = AuditFolder(tmp_path)
     folder.write(everything)
     again = Audit.load(folder.path)
-    assert to_json(again.compare(constant)) == to_json(everything.compare(constant))
+    assert json_ready(again.compare(constant)) == json_ready(everything.compare(constant))
     conditions = ["delta_cf > 0.01", "r2.high > 0.1"]
     assert again.failures(*conditions) == everything.failures(*conditions)
 
@@ -69,7 +68,7 @@ def test_the_comparison_is_saved_with_the_audit(
     folder.write(compared)
     folder.against.write(constant)
     again = Audit.load(folder.path)
-    assert to_json(again.comparison) == to_json(compared.comparison)
+    assert json_ready(again.comparison) == json_ready(compared.comparison)
     assert again.to_dict() == compared.to_dict()
     other = Audit.load(folder.against.path)
     assert (other.model, other.comparison) == (constant.model, None)

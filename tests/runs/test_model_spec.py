@@ -20,7 +20,6 @@ from fairgear.methods import Gear
 from fairgear.runs.audit_config import (
     AuditConfig,
     audit_config,
-    checked_conditions,
     on_dataset,
     settings_of_run,
     training_people_note,
@@ -190,15 +189,6 @@ def test_a_runs_settings_say_what_it_kept(tmp_path: Path) -> None:
     graph = _load(audit_config(settings_of_run(str(tmp_path))))
     expected = datasets.load("synthetic", split="released", split_seed=4, seed=2)
     assert graph.fingerprint() == expected.fingerprint()
-
-
-def test_conditions_are_read_before_any_work() -> None:
-    assert checked_conditions(["delta_cf > 0.05", "auroc < 0.6"]) == [
-        "delta_cf > 0.05",
-        "auroc < 0.6",
-    ]
-    with pytest.raises(ParameterError, match="a condition"):
-        checked_conditions(["delta_cf > 0.05", "delta > 0.05"])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ import torch
 from fairgear.auditing import Worlds
 from fairgear.auditing.provenance import COMMIT
 from fairgear.errors import FairgearError
-from fairgear.runs import RunFolder, execution, run
+from fairgear.runs import execution
+from fairgear.runs.execution import run
+from fairgear.runs.folder import RunFolder
 from fairgear.studies import task
 from fairgear.studies.task import check_folder, run_cell
 from tests.studies.toy import toy_study
@@ -57,7 +59,7 @@ def test_a_row_is_what_the_run_has_left_and_models_stay_where_they_are_wanted(wh
     assert names(second.folder(whole)) == RESULTS
     for cell in (first, second):
         row = run_cell(cell, whole, keep=cell == first)
-        found = cell.folder(whole).measured()
+        found = cell.folder(whole).results(people=False)
         assert found is not None
         assert {name: row[name] for name in found.metrics} == pytest.approx(
             found.metrics, rel=0, abs=0, nan_ok=True
@@ -89,7 +91,7 @@ def test_what_is_there_is_not_run_again_unless_it_is_damaged_or_of_another_devic
     def executed(config: Any, folder: RunFolder, worlds: Any) -> Any:
         made.append(config.device)
         assert not folder.config.exists() or folder.is_of(config)
-        return RunFolder(whole / "runs" / folder.path.name).measured()
+        return RunFolder(whole / "runs" / folder.path.name).results(people=False)
 
     monkeypatch.setattr(task, "run", executed)
     shutil.copytree(whole / "runs", tmp_path / "runs")

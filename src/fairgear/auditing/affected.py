@@ -16,7 +16,7 @@ from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
 from fairgear.auditing.effects import COUNTERFACTUAL, effect_key
 from fairgear.auditing.people import person_name
 from fairgear.auditing.worlds import Worlds
-from fairgear.graph import degrees
+from fairgear.graph import SensitiveGraph, degrees
 from fairgear.metrics.inputs import Floats, Integers
 from fairgear.progress import bar
 
@@ -97,17 +97,15 @@ def find_affected(
     flips = people[f"flip_{_OWN}"].to_numpy()
     moved = (people[f"score_{_OWN}"] - people["score"]).to_numpy()
     positions = most_affected(flips, moved, most)
-    near = dict(neighbors_that_matter(model, worlds, rows, factual, positions))
+    near = neighbors_that_matter(model, worlds, rows, factual, positions)
     note = NOT_EXAMINED if len(positions) and not near else None
     column = np.full(len(people), "", dtype=object)
-    for position, neighbors in near.items():
-        column[position] = ", ".join(f"{one.node_id} ({one.change:+.4f})" for one in neighbors)
-    near = near or {int(position): () for position in positions}
-    found = tuple(
-        _affected(people.iloc[position], flips[position], moved[position], neighbors)
-        for position, neighbors in near.items()
-    )
-    return found, people.assign(neighbors_that_matter=column), note
+    found = []
+    for at in positions.tolist():
+        neighbors = near.get(at, ())
+        column[at] = ", ".join(f"{one.node_id} ({one.change:+.4f})" for one in neighbors)
+        found.append(_affected(people.iloc[at], flips[at], moved[at], neighbors))
+    return tuple(found), people.assign(neighbors_that_matter=column), note
 
 
 def _affected(
@@ -149,16 +147,13 @@ def neighbors_that_matter(
     the neighbour that matters may be in one of the others.
     """
     graph = worlds.graph
-    examined = {int(at): _neighbors(worlds, int(rows[at])) for at in positions}
+    examined = {int(at): _neighbors(graph, int(rows[at])) for at in positions}
     waiting: dict[int, list[int]] = {}
     for position, neighbors in examined.items():
         for neighbor in neighbors.tolist():
             waiting.setdefault(neighbor, []).append(position)
     found: dict[int, list[Neighbor]] = {position: [] for position in examined}
-    # By id, so that the order of the graph's rows is irrelevant.
-    nodes = torch.tensor(
-        sorted(waiting, key=lambda row: int(graph.node_id[row])), dtype=torch.int64
-    )
+    nodes = graph.canonical.by_id(torch.tensor(list(waiting), dtype=torch.int64))
     if not all(model.can_score(world) for world in worlds.alone(nodes)):
         return {}
     with model.threads(), bar("examining neighbours", total=len(nodes)) as progress:
@@ -178,9 +173,8 @@ def neighbors_that_matter(
     return {position: _strongest(neighbors) for position, neighbors in found.items()}
 
 
-def _neighbors(worlds: Worlds, row: int) -> Tensor:
+def _neighbors(graph: SensitiveGraph, row: int) -> Tensor:
     """At most `EXAMINED` neighbours of a row, fewest links first, then by id."""
-    graph = worlds.graph
     found = graph.edge_index[1, graph.edge_index[0] == row]
     links = degrees(graph.edge_index, len(graph.x))[found]
     order = np.lexsort((graph.node_id[found].cpu().numpy(), links.cpu().numpy()))[:EXAMINED]

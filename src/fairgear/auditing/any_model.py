@@ -16,16 +16,15 @@ from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.affected import Affected, find_affected
 from fairgear.auditing.effects import COUNTERFACTUAL, Effect, FlipRow, measure_effects
 from fairgear.auditing.measures import collecting, factual_estimates, sentence, summarise_groups
-from fairgear.auditing.people import person_ids, sample, select
+from fairgear.auditing.people import People, person_ids, sample, select
 from fairgear.auditing.probes import probe
 from fairgear.auditing.result import Audit, ModelInfo, Names, Setup
 from fairgear.auditing.sensitivity import Sensitivity, measure_sensitivity
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, communities
+from fairgear.graph import SensitiveGraph
 from fairgear.metrics import METRICS, UNDEFINED, Estimate, Interval
-from fairgear.metrics.inputs import Floats, Integers
 
 
 def audit(
@@ -79,20 +78,20 @@ def audit(
     """
     for what, count in (("self_people", self_people), ("affected_people", affected_people)):
         if count is not None and count < 0:
-            raise ParameterError(what, count, "0 or more", "leave it out for the usual number")
+            raise ParameterError(what, count, "0 or more", "leave it out for the default")
     worlds = _worlds(graph, causal_model, draws, seed, released_share)
     adapter = adapt(model, name=name, threshold=threshold)
     adapter.check(worlds)
     rows = select(worlds.graph, nodes)
-    people = _People(worlds.graph, rows)
+    people = People.of(worlds.graph, rows)
     factual = adapter.predict(worlds.factual, rows)
     notes = list(adapter.notes)
-    estimates = people.estimates(factual, notes, level=level, seed=worlds.seed)
+    estimates = factual_estimates(people, factual, notes, level=level, seed=worlds.seed)
     effects = _effects(adapter, worlds, rows, factual, self_people, notes)
     with collecting(notes):
         flips = {effect.key: effect.row(people.clusters, level, worlds.seed) for effect in effects}
     metrics, intervals = _metrics(estimates, flips, notes)
-    table = people.table(factual, effects)
+    table = _table(worlds.graph, rows, people, factual, effects)
     probed = probe(adapter, worlds, rows, factual) if probes else None
     own = COUNTERFACTUAL["delta_cf"]
     own_flips = next((effect.flips.by_node for effect in effects if effect.key == own), None)
@@ -115,21 +114,15 @@ def audit(
         metrics=metrics,
         intervals=intervals,
         flips=tuple(flips.values()),
-        groups=summarise_groups(
-            people.y, factual.labels, people.sens, people.clusters, own_flips, level=level
-        ),
+        groups=summarise_groups(people, factual.labels, own_flips, level=level),
         probes=probed,
         causal_models=sensitivity,
         affected=affected,
         diagnostics=None if worlds.causal_model is None else worlds.diagnostics,
         graph=datasets.statistics(worlds.graph),
-        names=_names(worlds.graph),
+        names=Names(*(tuple(worlds.graph.get(key) or ()) for key in ("sens_names", "label_names"))),
         notes=(*cautions, *verdict, *notes),
         people=table,
-        comparison=None,
-        training=None,
-        config={},
-        provenance=None,
     )
 
 
@@ -148,52 +141,37 @@ def _worlds(
         "seed": seed not in (0, graph.seed),
         "released_share": released_share is not None,
     }
-    wrong = [name for name, is_given in given.items() if is_given]
-    if wrong:
-        raise ParameterError(
-            wrong[0], "a value beside Worlds", "left out, since Worlds have one", "pass the graph"
-        )
+    for name in (name for name, is_given in given.items() if is_given):
+        allowed = "left out, since Worlds have one"
+        raise ParameterError(name, "a value beside Worlds", allowed, "pass the graph")
     return graph
 
 
-class _People:
-    """What is known of the audited people before any prediction."""
-
-    def __init__(self, graph: SensitiveGraph, rows: Tensor) -> None:
-        self.ids = person_ids(graph).iloc[rows.cpu().numpy()].reset_index(drop=True)
-        self.y: Integers = graph.y[rows].cpu().numpy()
-        self.sens: Integers = graph.sens[rows].cpu().numpy()
-        members = communities(graph)
-        self.clusters: Integers = members[rows].cpu().numpy()
-        around = closed_neighborhood_mean(graph.sens, graph.edge_index)
-        self.around: Floats = around[rows].cpu().numpy()
-
-    def estimates(
-        self, factual: Predictions, notes: list[str], *, level: float, seed: int
-    ) -> Mapping[str, Estimate]:
-        """Everything that is measured on the factual graph."""
-        return factual_estimates(
-            self.y, factual, self.sens, self.around, self.clusters, notes, level=level, seed=seed
-        )
-
-    def table(self, factual: Predictions, effects: Sequence[Effect]) -> pd.DataFrame:
-        """The table of people; see `Audit`."""
-        columns: dict[str, Any] = {
-            "y": self.y,
-            "sens": self.sens,
-            "community": self.clusters,
-            "around": self.around,
-            "score": factual.scores,
-            "label": factual.labels,
-        }
-        for effect in effects:
-            for kind, values in (("score", effect.scores), ("flip", effect.flips.by_node)):
-                if values is not None:
-                    column = np.full(len(self.y), math.nan)
-                    column[effect.positions] = values
-                    columns[f"{kind}_{effect.key}"] = column
-        columns["neighbors_that_matter"] = np.full(len(self.y), "", dtype=object)
-        return pd.concat([self.ids, pd.DataFrame(columns)], axis=1)
+def _table(
+    graph: SensitiveGraph,
+    rows: Tensor,
+    people: People,
+    factual: Predictions,
+    effects: Sequence[Effect],
+) -> pd.DataFrame:
+    """The table of people; see `Audit`."""
+    columns: dict[str, Any] = {
+        "y": people.y,
+        "sens": people.sens,
+        "community": people.clusters,
+        "around": people.around,
+        "score": factual.scores,
+        "label": factual.labels,
+    }
+    for effect in effects:
+        for kind, values in (("score", effect.scores), ("flip", effect.flips.by_node)):
+            if values is not None:
+                column = np.full(len(rows), math.nan)
+                column[effect.positions] = values
+                columns[f"{kind}_{effect.key}"] = column
+    columns["neighbors_that_matter"] = np.full(len(rows), "", dtype=object)
+    ids = person_ids(graph).iloc[rows.cpu().numpy()].reset_index(drop=True)
+    return pd.concat([ids, pd.DataFrame(columns)], axis=1)
 
 
 def _effects(
@@ -294,8 +272,3 @@ def _home_ground(model: object, causal_model: CausalModel) -> list[str]:
             "with the quantile map too."
         )
     return notes
-
-
-def _names(graph: SensitiveGraph) -> Names:
-    groups, classes = graph.get("sens_names"), graph.get("label_names")
-    return Names(tuple(groups or ()), tuple(classes or ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ import pandas as pd
 from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.effects import COUNTERFACTUAL
 from fairgear.auditing.measures import collecting, factual_estimates
+from fairgear.auditing.people import People
 from fairgear.errors import ParameterError
 from fairgear.metrics import (
     METRICS,
@@ -74,26 +75,16 @@ class Comparison:
     first: str
     second: str
     people: int
-    rows: tuple[ComparisonRow, ...]
+    rows: tuple[ComparisonRow, ...] = field(repr=False)
     notes: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
         """One line a measure: `metric label first second difference low high better`."""
-        return pd.DataFrame(
-            [
-                {
-                    "metric": row.metric,
-                    "label": METRICS[row.metric].label,
-                    "first": row.first,
-                    "second": row.second,
-                    "difference": row.difference,
-                    "low": row.interval.low,
-                    "high": row.interval.high,
-                    "better": row.better,
-                }
-                for row in self.rows
-            ]
-        )
+        found = pd.DataFrame([vars(row) for row in self.rows]).drop(columns="interval")
+        found.insert(1, "label", [METRICS[row.metric].label for row in self.rows])
+        for place, end in ((5, "low"), (6, "high")):
+            found.insert(place, end, [getattr(row.interval, end) for row in self.rows])
+        return found
 
 
 def compare_people(
@@ -102,7 +93,6 @@ def compare_people(
     *,
     names: tuple[str, str] = ("first", "second"),
     level: float = 0.95,
-    draws: int = 1000,
     seed: int = 0,
 ) -> Comparison:
     """Compare two models person by person.
@@ -114,8 +104,7 @@ def compare_people(
         second: the second model's: the same people in the same order, in the same worlds.
         names: of the two models.
         level: of the intervals, each taken by itself.
-        draws: resamples of communities.
-        seed: of the resamples.
+        seed: of the resamples of communities.
 
     A flip rate is compared among those for whom it was measured with both models, so that it may
     differ from the rate that either has by itself.
@@ -124,7 +113,7 @@ def compare_people(
     notes: list[str] = []
     one, other = _factual(pair, names, notes, level=level, seed=seed)
     with collecting(notes):
-        intervals = difference_intervals(pair, one, other, draws=draws, level=level, seed=seed)
+        intervals = difference_intervals(pair, one, other, level=level, seed=seed)
     rows = tuple(
         _flips(key, first, second, pair.clusters, notes, level=level)
         if key in COUNTERFACTUAL
@@ -145,20 +134,17 @@ def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
     for table in (first, second):
         missing = [name for name in (*_SHARED, *_OWN) if name not in table]
         if missing or len(table) == 0:
-            raise ParameterError(
-                "a table of people",
-                f"no column {', '.join(missing)}" if missing else "no rows",
-                f"the columns {', '.join((*_SHARED, *_OWN))}, and a row for each person",
-                "audit both models on the same graph",
-            )
-    for name in _SHARED:
-        one, other = first[name].to_numpy(), second[name].to_numpy()
-        if len(one) != len(other):
-            got = f"{len(one)} and {len(other)} people"
-        elif not (wrong := one != other).any():
-            continue
-        else:
-            got = f"another {name} in {int(wrong.sum())} of {len(one)} rows"
+            got = f"no column {', '.join(missing)}" if missing else "no rows"
+            allowed = f"the columns {', '.join((*_SHARED, *_OWN))}, and a row for each person"
+            step = "audit both models on the same graph"
+            raise ParameterError("a table of people", got, allowed, step)
+    got = f"{len(first)} and {len(second)} people" if len(first) != len(second) else ""
+    for name in () if got else _SHARED:
+        wrong = first[name].to_numpy() != second[name].to_numpy()
+        if wrong.any():
+            got = f"another {name} in {int(wrong.sum())} of {len(first)} rows"
+            break
+    if got:
         raise ParameterError(
             "two tables of people to compare",
             got,
@@ -178,30 +164,17 @@ def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
 
 
 def _factual(
-    pair: PairedPredictions,
-    names: tuple[str, str],
-    notes: list[str],
-    *,
-    level: float,
-    seed: int,
+    pair: PairedPredictions, names: tuple[str, str], notes: list[str], *, level: float, seed: int
 ) -> tuple[Mapping[str, Estimate], Mapping[str, Estimate]]:
     """Both models' estimates on the factual graph; notes on one of them begin with its name."""
-    said: tuple[list[str], list[str]] = ([], [])
+    people = People(pair.y, pair.sens, pair.clusters, pair.summary)
+    found: tuple[list[str], list[str]] = ([], [])
     measured = [
-        factual_estimates(
-            pair.y,
-            Predictions(scores, labels),
-            pair.sens,
-            pair.summary,
-            pair.clusters,
-            own,
-            level=level,
-            seed=seed,
-        )
-        for scores, labels, own in zip(pair.scores, pair.labels, said, strict=True)
+        factual_estimates(people, Predictions(scores, labels), own, level=level, seed=seed)
+        for scores, labels, own in zip(pair.scores, pair.labels, found, strict=True)
     ]
-    notes.extend(note for note in said[0] if note in said[1])
-    for name, own in zip(names, said, strict=True):
+    notes.extend(note for note in found[0] if note in found[1])
+    for name, own in zip(names, found, strict=True):
         notes.extend(f"Of {name}: {note}" for note in own if note not in notes)
     return measured[0], measured[1]
 

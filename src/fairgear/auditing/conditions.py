@@ -6,7 +6,7 @@ import difflib
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fairgear.errors import ParameterError
@@ -19,9 +19,6 @@ _ALLOWED = (
     f"METRIC > NUMBER, METRIC one of {', '.join(METRICS)}, or METRIC.low or METRIC.high for an "
     f"end of its interval, and one of {', '.join(_COMPARISONS)}"
 )
-
-Metrics = Mapping[str, float]
-Intervals = Mapping[str, Interval]
 
 
 @dataclass(frozen=True)
@@ -59,12 +56,8 @@ class Condition:
             raise _refused(text, f"compare {metric} with a number") from None
         # A number out of range, such as a percentage, would let everything pass.
         if not low <= number <= high:
-            raise ParameterError(
-                f"condition {text!r}",
-                digits,
-                f"{low:g} to {high:g}, the range of {metric}",
-                "write 5 % as 0.05",
-            )
+            allowed = f"{low:g} to {high:g}, the range of {metric}"
+            raise ParameterError(f"condition {text!r}", digits, allowed, "write 5 % as 0.05")
         return cls(metric, end, comparison, number)
 
     def __str__(self) -> str:
@@ -80,49 +73,24 @@ class Condition:
         """What it is compared with, as "> 0.05"."""
         return f"{self.comparison} {self.number:.12g}"
 
-    def value(self, metrics: Metrics, intervals: Intervals) -> float:
-        """What is compared with the number; NaN where undefined or absent."""
-        if self.end is None:
-            return metrics.get(self.metric, math.nan)
+    def failure(
+        self, metrics: Mapping[str, float], intervals: Mapping[str, Interval]
+    ) -> str | None:
+        """A sentence where the comparison is true; None where the model passes.
+
+        An undefined measure fails too: what was not measured was not shown to be within bounds.
+        """
         ends = intervals.get(self.metric, UNDEFINED)
-        return ends.low if self.end == "low" else ends.high
-
-    def holds(self, metrics: Metrics, intervals: Intervals) -> bool | None:
-        """Whether the comparison is true; None where what it compares is undefined."""
-        value = self.value(metrics, intervals)
+        value = metrics.get(self.metric, math.nan)
+        if self.end is not None:
+            value = ends.low if self.end == "low" else ends.high
         if math.isnan(value):
+            return f"{self.subject} is undefined: it cannot be shown not to be {self.bound}."
+        if not _COMPARISONS[self.comparison](value, self.number):
             return None
-        return bool(_COMPARISONS[self.comparison](value, self.number))
-
-
-def failures(conditions: Iterable[Condition], metrics: Metrics, intervals: Intervals) -> list[str]:
-    """A sentence for each condition that holds; an empty list means that the model passes.
-
-    An undefined measure fails too: what was not measured was not shown to be within bounds.
-
-    Args:
-        conditions: what must not hold.
-        metrics: values by name, NaN where undefined.
-        intervals: by the same names.
-    """
-    sentences = []
-    for condition in conditions:
-        held = condition.holds(metrics, intervals)
-        if held is None:
-            sentences.append(
-                f"{condition.subject} is undefined: it cannot be shown not to be {condition.bound}."
-            )
-        elif held:
-            value = condition.value(metrics, intervals)
-            ends = intervals.get(condition.metric, UNDEFINED)
-            between = (
-                f"interval {ends.low:.4g} to {ends.high:.4g}" if ends.defined else "no interval"
-            )
-            sentences.append(
-                f"{condition.subject} is {_shown(value, condition.number)} ({between}), "
-                f"which is {condition.bound}."
-            )
-    return sentences
+        between = f"interval {ends.low:.4g} to {ends.high:.4g}" if ends.defined else "no interval"
+        shown = _shown(value, self.number)
+        return f"{self.subject} is {shown} ({between}), which is {self.bound}."
 
 
 def _shown(value: float, number: float) -> str:

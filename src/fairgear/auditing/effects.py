@@ -90,8 +90,7 @@ class Effect:
     """What one intervention does.
 
     Attributes:
-        protocol: see `FlipRow`.
-        intervention: see `FlipRow`.
+        protocol, intervention: see `FlipRow`.
         flips: of the labels, with the share of each person in `positions`.
         moves: changes of the score in each world that is averaged, each (draws, people) and NaN
             where a person takes no part in a draw.
@@ -151,12 +150,8 @@ def measure_effects(
 ) -> list[Effect]:
     """The effect of every intervention on the predictions for the people in `rows`.
 
-    Args:
-        model: what is audited.
-        worlds: with a causal model.
-        rows: the audited people.
-        factual: their predictions on the factual graph.
-        alone: positions in `rows` of those for whom *self* is measured, one world each.
+    `factual` are their predictions on the factual graph, `alone` the positions in `rows` of those
+    for whom *self* is measured, one world each.
     """
     drawn = sum(len(values) for values in worlds.assignments.values())
     total = 1 + 2 * drawn + worlds.draws + len(alone)
@@ -182,31 +177,25 @@ def whole_graph_effects(
 ) -> list[Effect]:
     """One effect for each rate, their average (δCF), and that between counterfactual worlds."""
     protocol = worlds[0.0][0].protocol
-    answers = {rate: [predict(world) for world in draws] for rate, draws in worlds.items()}
-    labels = {rate: [answer.labels for answer in draws] for rate, draws in answers.items()}
-    scores = {
-        rate: np.stack([answer.scores for answer in draws]) for rate, draws in answers.items()
-    }
+    labels: dict[float, list[Integers]] = {}
+    scores: dict[float, Floats] = {}
+    for rate, draws in worlds.items():
+        answers = [predict(world) for world in draws]
+        labels[rate] = [answer.labels for answer in answers]
+        scores[rate] = np.stack([answer.scores for answer in answers])
     average, between = over_rates(factual.labels, labels), between_worlds(labels)
-    moves = {rate: values - factual.scores for rate, values in scores.items()}
     everyone = np.arange(len(factual.scores))
-    means = {rate: values.mean(axis=0) for rate, values in scores.items()}
-    mean = np.mean(list(means.values()), axis=0)
+    effects, moves, means = [], [], []
+    for rate, flipped in average.by_world.items():
+        moves.append(scores[rate] - factual.scores)
+        means.append(scores[rate].mean(axis=0))
+        name = worlds[rate][0].intervention
+        effects.append(Effect(protocol, name, flipped, moves[-1:], everyone, means[-1]))
+    mean = np.mean(means, axis=0)
     apart = [scores[high] - scores[low] for low, high in between.by_world]
-    by_rate = [
-        Effect(
-            protocol,
-            worlds[rate][0].intervention,
-            average.by_world[rate],
-            [moves[rate]],
-            everyone,
-            means[rate],
-        )
-        for rate in worlds
-    ]
     return [
-        *by_rate,
-        Effect(protocol, "average over rates", average, list(moves.values()), everyone, mean),
+        *effects,
+        Effect(protocol, "average over rates", average, moves, everyone, mean),
         Effect(protocol, "between worlds", between, apart, everyone, None),
     ]
 
@@ -216,21 +205,17 @@ def partial_effect(
     factual: Predictions,
     draws: Sequence[Predictions],
     part: NDArray[np.bool_],
-) -> Effect | None:
-    """The effect where not everyone takes part in every draw; None where nobody does.
+) -> list[Effect]:
+    """The effect where not everyone takes part in every draw; none where nobody does.
 
     Every person who takes part counts once, in however many draws that is, so that rate, interval
     and table of people agree. The Monte Carlo error is that of the rates of single draws.
 
-    Args:
-        intervention: its name.
-        factual: predictions on the factual graph.
-        draws: predictions in each draw's world.
-        part: (draws, people), who takes part.
+    `part` is (draws, people): who takes part.
     """
     positions = np.flatnonzero(part.any(axis=0))
     if len(positions) == 0:
-        return None
+        return []
     part = part[:, positions]
     labels = np.stack([draw.labels for draw in draws])[:, positions] - factual.labels[positions]
     scores = np.stack([draw.scores for draw in draws])[:, positions]
@@ -239,45 +224,36 @@ def partial_effect(
     rates = tuple(
         float((row[here] != 0).mean()) for row, here in zip(labels, part, strict=True) if here.any()
     )
-    return Effect(
-        protocol="strict",
-        intervention=intervention,
-        flips=Flips(
-            rate=float(by_node.mean()),
-            gains=float(by_person(labels > 0, part).mean()),
-            losses=float(by_person(labels < 0, part).mean()),
-            draws=rates,
-            error=draws_error(np.array(rates)),
-            by_node=by_node,
-        ),
-        moves=[np.where(part, moved, math.nan)],
-        positions=positions,
-        scores=by_person(scores, part),
+    flipped = Flips(
+        rate=float(by_node.mean()),
+        gains=float(by_person(labels > 0, part).mean()),
+        losses=float(by_person(labels < 0, part).mean()),
+        draws=rates,
+        error=draws_error(np.array(rates)),
+        by_node=by_node,
     )
+    moves = [np.where(part, moved, math.nan)]
+    means = by_person(scores, part)
+    return [Effect("strict", intervention, flipped, moves, positions, means)]
 
 
 def _placebo(predict: Predict, world: World, factual: Predictions) -> Effect:
     answer = predict(world)
-    return Effect(
-        protocol=world.protocol,
-        intervention=world.intervention,
-        flips=flips(factual.labels, answer.labels),
-        moves=[(answer.scores - factual.scores)[None]],
-        positions=np.arange(len(factual.scores)),
-        scores=answer.scores,
-    )
+    flipped = flips(factual.labels, answer.labels)
+    moves = [(answer.scores - factual.scores)[None]]
+    everyone = np.arange(len(factual.scores))
+    return Effect(world.protocol, world.intervention, flipped, moves, everyone, answer.scores)
 
 
 def _around(predict: Predict, worlds: Worlds, rows: Tensor, factual: Predictions) -> list[Effect]:
     """Neighbours and both: the random worlds, read for those whose own s stayed or changed."""
     answers = [predict(world) for world in worlds.random]
     before = worlds.graph.sens[rows]
-    changed = torch.stack([world.sens[rows] != before for world in worlds.random])
-    found = (
-        partial_effect("neighbours", factual, answers, ~changed.cpu().numpy()),
-        partial_effect("both", factual, answers, changed.cpu().numpy()),
-    )
-    return [effect for effect in found if effect is not None]
+    changed = torch.stack([world.sens[rows] != before for world in worlds.random]).cpu().numpy()
+    return [
+        *partial_effect("neighbours", factual, answers, ~changed),
+        *partial_effect("both", factual, answers, changed),
+    ]
 
 
 def _self(
@@ -294,8 +270,7 @@ def _self(
             progress.advance()
     part = np.zeros((1, len(rows)), dtype=np.bool_)
     part[0, alone.numpy()] = True
-    effect = partial_effect("self", factual, [Predictions(scores, labels)], part)
-    return [] if effect is None else [effect]
+    return partial_effect("self", factual, [Predictions(scores, labels)], part)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -12,10 +11,10 @@ from torch import Tensor
 from fairgear.auditing.adapters.base import one_thread
 from fairgear.auditing.people import sample, select
 from fairgear.auditing.worlds import Worlds
-from fairgear.causal import CausalModel
 from fairgear.egos import EgoBatch
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.estimator import Gear
 from fairgear.methods.gear.generator import Ego, self_perturbed
 from fairgear.progress import bar
@@ -56,94 +55,78 @@ class GeneratorError:
         return self.edges_right / self.edges_changed if self.edges_changed else math.nan
 
 
-def generator_error(
-    gear: Gear,
-    graph: SensitiveGraph,
-    *,
-    causal_model: CausalModel | None = None,
-    nodes: Tensor | None = None,
-    people: int = 100,
-    seed: int = 0,
-) -> GeneratorError:
-    """Compare the generator of a fitted Gear with a causal model, one world for each person.
+def generator_error(gear: Gear, graph: SensitiveGraph, *, people: int = 100) -> GeneratorError:
+    """Compare the generator of a fitted Gear with the graph's causal model on test nodes.
 
     Features are compared in raw units, or as shares of the row where Gear normalises rows.
 
     Args:
         gear: fitted, with a generator.
-        graph: the factual graph.
-        causal_model: exact; that of the graph if not given.
-        nodes: rows or mask of those to choose from; the test nodes if not given.
-        people: most people to compare on, sampled by a hash of their ids.
-        seed: of that sample, of the edges that the generator draws and of the model's noise.
+        graph: the factual graph, with an exact causal model.
+        people: most people to compare on, sampled by a hash of their ids, one world each.
     """
-    worlds = Worlds(graph, causal_model, seed=seed)
-    chosen = select(graph, nodes)
-    chosen = chosen[sample(graph, chosen, people, seed)]
-    with seeded(seed, "generator error"):
-        inside = _Inside(gear, graph, chosen)
-    generated = inside.generated_change
+    worlds = Worlds(graph)
+    chosen = select(graph, None)
+    chosen = chosen[sample(graph, chosen, people, worlds.seed)]
+    scaler = gear.scaler_
+    with seeded(worlds.seed, "generator error"):
+        generated, egos, drawn = _self_perturbed(gear, graph, chosen)
     exact = torch.empty_like(generated)
-    before = inside.features(graph)
-    changed = generated_edges = right = outside = 0
+    before = _features(scaler, graph)
+    changed = right = outside = 0
     with bar("comparing with the exact worlds", total=len(chosen)) as progress, one_thread():
-        for i, (person, world) in enumerate(
-            zip(chosen.tolist(), worlds.alone(chosen), strict=True)
-        ):
-            exact[i] = inside.features(world.graph)[person] - before[person]
+        for i, world in enumerate(worlds.alone(chosen)):
+            person = int(chosen[i])
+            exact[i] = _features(scaler, world.graph)[person] - before[person]
             moved = _neighbors(graph, person) ^ _neighbors(world.graph, person)
-            members, drawn = inside.members[i], inside.generated_edges[i]
-            changed += len(moved & members)
-            outside += len(moved - members)
-            generated_edges += len(drawn)
-            right += len(moved & drawn)
+            changed += len(moved & egos[i])
+            outside += len(moved - egos[i])
+            right += len(moved & drawn[i])
             progress.advance()
     size = float(exact.norm())
     return GeneratorError(
         people=len(chosen),
         feature_error=float((generated - exact).norm()) / size if size > 0 else math.nan,
         edges_changed=changed,
-        edges_generated=generated_edges,
+        edges_generated=sum(map(len, drawn)),
         edges_right=right,
         edges_outside=outside,
     )
 
 
-class _Inside:
-    """The self-perturbed egos of the chosen people, as Gear's generator makes them."""
+@torch.no_grad()
+def _self_perturbed(
+    gear: Gear, graph: SensitiveGraph, chosen: Tensor
+) -> tuple[Tensor, list[set[int]], list[set[int]]]:
+    """How Gear's generator changes the features of each person, in raw units, and their links.
 
-    @torch.no_grad()
-    def __init__(self, gear: Gear, graph: SensitiveGraph, chosen: Tensor) -> None:
-        generator = gear.generator()
-        if generator is None:
-            raise ParameterError(
-                "gear",
-                f"variant {gear.config.variant!r}, which has no generator",
-                "a variant with a generator",
-                "use the variant 'full'",
-            )
-        self._scaler = gear.scaler_
-        device = gear.torch_device()
-        index = gear.ego_index(graph, chosen).to(device)
-        batch = index.batch(torch.arange(len(chosen), device=device), self._scaler(graph))
-        ego = Ego.of(batch, graph.sens.to(device))
-        dose = torch.ones(len(ego), device=device)
-        after = generator.counterfactual(ego, self_perturbed(ego), dose)
-        change = (after.x - ego.x)[:, 0].double() * self._scaler.scale
-        self.generated_change = change.cpu()
-        self.members = list(_members(batch, batch.mask))
-        differs = (after.adjacency != ego.adjacency)[:, 0] & batch.mask
-        self.generated_edges = list(_members(batch, differs))
-
-    def features(self, graph: SensitiveGraph) -> Tensor:
-        """Features in raw units, without the sensitive column."""
-        self._scaler.check(graph)
-        return self._scaler.columns(graph.x).cpu()
+    Returns the changes (people, features), the members of each ego, and those of them whose link
+    with the person changes.
+    """
+    generator = gear.generator()
+    if generator is None:
+        got = f"variant {gear.config.variant!r}, which has no generator"
+        raise ParameterError("gear", got, "one with a generator", "use the variant 'full'")
+    device = gear.torch_device()
+    index = gear.ego_index(graph, chosen).to(device)
+    batch = index.batch(torch.arange(len(chosen), device=device), gear.scaler_(graph))
+    ego = Ego.of(batch, graph.sens.to(device))
+    dose = torch.ones(len(ego), device=device)
+    after = generator.counterfactual(ego, self_perturbed(ego), dose)
+    change = (after.x - ego.x)[:, 0].double() * gear.scaler_.scale
+    differs = (after.adjacency != ego.adjacency)[:, 0] & batch.mask
+    return change.cpu(), _members(batch, batch.mask), _members(batch, differs)
 
 
-def _members(batch: EgoBatch, which: Tensor) -> Iterator[set[int]]:
-    for ids, row in zip(batch.n_id, which, strict=True):
-        yield set(ids[row].tolist())
+def _features(scaler: FeatureScaler, graph: SensitiveGraph) -> Tensor:
+    """Features in raw units, without the sensitive column."""
+    scaler.check(graph)
+    return scaler.columns(graph.x).cpu()
+
+
+def _members(batch: EgoBatch, which: Tensor) -> list[set[int]]:
+    """The chosen rows of each ego."""
+    return [set(ids[row].tolist()) for ids, row in zip(batch.n_id, which, strict=True)]
 
 
 def _neighbors(graph: SensitiveGraph, node: int) -> set[int]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgear.auditing.adapters.base import Predictions
+from fairgear.auditing.people import People
 from fairgear.errors import UndefinedMetricWarning
 from fairgear.metrics import UNDEFINED, Estimate, Interval, evaluate_predictions, rate_interval
 from fairgear.metrics.inputs import Floats, Integers
@@ -22,41 +23,35 @@ LABELLED = ("accuracy", "f1", "auroc", "delta_eo")
 
 
 def factual_estimates(
-    y: Integers,
-    predictions: Predictions,
-    sens: Integers,
-    summary: Floats,
-    clusters: Integers,
-    notes: list[str],
-    *,
-    level: float,
-    seed: int,
+    people: People, predictions: Predictions, notes: list[str], *, level: float, seed: int
 ) -> Mapping[str, Estimate]:
     """Estimates by metric; undefined ones are NaN, and `notes` says why."""
+    y = people.y
     known = y >= 0
 
-    def estimates(among: Integers, labels: Integers) -> dict[str, Estimate]:
-        return evaluate_predictions(
-            labels[among],
-            predictions.scores[among],
-            predictions.labels[among],
-            sensitive_features=sens[among],
-            summary=summary[among],
-            clusters=clusters[among],
-            level=level,
-            seed=seed,
-        )
+    def estimates(among: Integers, labels: Integers, warned: list[str]) -> dict[str, Estimate]:
+        with collecting(warned):
+            return evaluate_predictions(
+                labels[among],
+                predictions.scores[among],
+                predictions.labels[among],
+                sensitive_features=people.sens[among],
+                summary=people.around[among],
+                clusters=people.clusters[among],
+                level=level,
+                seed=seed,
+            )
 
+    everyone = np.arange(len(y))
     if known.all():
-        with collecting(notes):
-            return estimates(np.arange(len(y)), y)
+        return estimates(everyone, y, notes)
+    unlabelled = tuple(_UNLABELLED.values())
     result = {key: Estimate(math.nan, UNDEFINED) for key in LABELLED}
+    warned: list[str] = []
     if known.any():
-        of_known: list[str] = []
-        with collecting(of_known):
-            measured = estimates(np.flatnonzero(known), y)
+        measured = estimates(np.flatnonzero(known), y, warned)
         result |= {key: measured[key] for key in LABELLED}
-        notes.extend(n for n in of_known if not n.startswith(tuple(_UNLABELLED.values())))
+        notes.extend(note for note in warned if not note.startswith(unlabelled))
         notes.append(
             f"{int(known.sum())} of {len(y)} people have a known label: accuracy, F1, AUROC and "
             "ΔEO are measured on them, everything else on everyone."
@@ -65,11 +60,10 @@ def factual_estimates(
         notes.append("No label is known: accuracy, F1, AUROC and ΔEO are undefined.")
     # ΔDP and R² do not read labels, so predictions can stand in for them; the measures that do
     # read labels are dropped here.
-    of_all: list[str] = []
-    with collecting(of_all):
-        measured = estimates(np.arange(len(y)), predictions.labels)
+    warned = []
+    measured = estimates(everyone, predictions.labels, warned)
     result |= {key: measured[key] for key in _UNLABELLED}
-    notes.extend(n for n in of_all if n.startswith(tuple(_UNLABELLED.values())))
+    notes.extend(note for note in warned if note.startswith(unlabelled))
     return result
 
 
@@ -108,19 +102,14 @@ class GroupSummary:
 
 
 def summarise_groups(
-    y: Integers,
-    labels: Integers,
-    sens: Integers,
-    clusters: Integers,
-    flip_share: Floats | None,
-    *,
-    level: float,
+    people: People, labels: Integers, flip_share: Floats | None, *, level: float
 ) -> tuple[GroupSummary, ...]:
-    """Both groups; `y` may be −1 where unknown, `flip_share` None without a causal model."""
+    """Both groups; `flip_share` is None without a causal model."""
+    y, clusters = people.y, people.clusters
     flips = np.full(len(y), math.nan) if flip_share is None else flip_share
 
     def summary(group: int) -> GroupSummary:
-        member = sens == group
+        member = people.sens == group
         known, positive = member & (y >= 0), member & (y == 1)
         shares: dict[str, tuple[Floats, NDArray[np.bool_]]] = {
             "selection_rate": (labels.astype(np.float64), member),

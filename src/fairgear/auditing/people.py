@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from torch import Tensor
 
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph, rows_of
+from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, communities, rows_of
 from fairgear.hashing import node_uniform
+from fairgear.metrics.inputs import Floats, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """What is known of some people before any prediction.
+
+    Attributes:
+        y: label, −1 where unknown.
+        sens: sensitive attribute.
+        clusters: community.
+        around: mean s of the person and their neighbours.
+    """
+
+    y: Integers
+    sens: Integers
+    clusters: Integers
+    around: Floats
+
+    @classmethod
+    def of(cls, graph: SensitiveGraph, rows: Tensor) -> People:
+        """The people in these rows."""
+        around = closed_neighborhood_mean(graph.sens, graph.edge_index)
+        columns = (graph.y, graph.sens, communities(graph), around)
+        return cls(*(column[rows].cpu().numpy() for column in columns))
 
 
 def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:

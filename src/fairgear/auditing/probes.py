@@ -65,9 +65,22 @@ def probe(model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions) ->
     with bar("testing what it reads", total=4) as progress:
 
         def same(world: World) -> bool | None:
-            found = _same(model, world, rows, factual)
+            """Whether the scores there are the factual ones; None where they are not known."""
             progress.advance()
-            return found
+            if not model.can_score(world):
+                return None
+            try:
+                answer = model.predict(world, rows)
+            except FairgearError:
+                if world.protocol == "edgeless":
+                    # It cannot work without edges, so it reads them.
+                    return False
+                raise
+            if not np.array_equal(answer.labels, factual.labels):
+                return False
+            # Scores may be of any size: compare their differences with their spread.
+            spread = float(np.ptp(factual.scores)) or 1.0
+            return bool(np.abs(answer.scores - factual.scores).max() <= ROUNDING * spread)
 
         again = same(worlds.factual) if model.can_repeat else None
         blind = [same(attribute[rate][0]) for rate in (0.0, 1.0)]
@@ -77,21 +90,3 @@ def probe(model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions) ->
         graph=None if edges is None else not edges,
         repeats=again,
     )
-
-
-def _same(model: Adapter, world: World, rows: Tensor, factual: Predictions) -> bool | None:
-    """Whether the scores there are the factual ones; None where they cannot be computed."""
-    if not model.can_score(world):
-        return None
-    try:
-        answer = model.predict(world, rows)
-    except FairgearError:
-        if world.protocol == "edgeless":
-            # It cannot work without edges, so it reads them.
-            return False
-        raise
-    if not np.array_equal(answer.labels, factual.labels):
-        return False
-    # Scores may be of any size: compare their differences with their spread.
-    spread = float(np.ptp(factual.scores)) or 1.0
-    return bool(np.abs(answer.scores - factual.scores).max() <= ROUNDING * spread)

@@ -1,4 +1,4 @@
-"""Records: dataclasses of results to JSON and back. NaN is null, an interval is a pair."""
+"""Records: dataclasses of results, from what `json_ready` made of them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,8 @@ from fairgear.metrics import Interval
 T = TypeVar("T")
 
 
-def to_json(value: Any) -> Any:
-    """`value` as JSON can hold it: dataclasses become objects, tuples lists, NaN null."""
-    if isinstance(value, Interval):
-        return [to_json(end) for end in value]
-    if is_dataclass(value):
-        return {item.name: to_json(getattr(value, item.name)) for item in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): to_json(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(entry) for entry in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value
-
-
 def from_json(kind: type[T], data: Mapping[str, Any]) -> T:
-    """The dataclass that `to_json` turned into `data`; a KeyError where a field is missing."""
+    """The dataclass that `json_ready` turned into `data`; a KeyError where a field is missing."""
     hints = get_type_hints(kind)
     names = [item.name for item in fields(kind)]  # type: ignore[arg-type]
     return kind(**{name: _typed(hints[name], data[name]) for name in names})

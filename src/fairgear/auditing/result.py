@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
 from types import ModuleType
@@ -14,17 +14,17 @@ import pandas as pd
 
 from fairgear.auditing.affected import Affected
 from fairgear.auditing.comparison import Comparison, compare_people
-from fairgear.auditing.conditions import Condition, failures
+from fairgear.auditing.conditions import Condition
 from fairgear.auditing.effects import COUNTERFACTUAL, FlipRow
 from fairgear.auditing.measures import LABELLED, GroupSummary
 from fairgear.auditing.probes import Probes
 from fairgear.auditing.provenance import Provenance
-from fairgear.auditing.records import from_json, to_json
+from fairgear.auditing.records import from_json
 from fairgear.auditing.sensitivity import Sensitivity
 from fairgear.causal import Diagnostics
 from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
-from fairgear.files import replacing, write_json, write_text, writes
+from fairgear.files import json_ready, replacing, write_json, write_text, writes
 from fairgear.metrics import METRICS, Interval
 from fairgear.training import History
 
@@ -79,7 +79,7 @@ class Names:
 class Training:
     """How the model was trained: the history of each stage, and the quality of its generator."""
 
-    history: dict[str, History]
+    history: dict[str, History] = field(repr=False)
     generator: dict[str, float] | None
 
 
@@ -127,10 +127,10 @@ class Audit:
     names: Names
     notes: tuple[str, ...]
     people: pd.DataFrame
-    comparison: Comparison | None
-    training: Training | None
-    config: dict[str, Any]
-    provenance: Provenance | None
+    comparison: Comparison | None = None
+    training: Training | None = None
+    config: dict[str, Any] = field(default_factory=dict)
+    provenance: Provenance | None = None
 
     def __repr__(self) -> str:
         shown = ("accuracy", "auroc", "delta_cf", "delta_cf_released", "r2")
@@ -161,28 +161,22 @@ class Audit:
         counts["delta_eo"] = int((self.people["y"] == 1).sum())
         measured = {row.key: row.people for row in self.flips}
         counts |= {key: measured.get(where, 0) for key, where in COUNTERFACTUAL.items()}
-        rows: list[tuple[str, str, float, Interval, int]] = [
-            ("metric", key, value, self.intervals[key], counts[key])
+        rows: list[tuple[Any, ...]] = [
+            ("metric", key, value, *self.intervals[key], counts[key])
             for key, value in self.metrics.items()
         ]
         rows += [
-            ("flips", f"{row.protocol} {row.intervention}", row.rate, row.interval, row.people)
+            ("flips", f"{row.protocol} {row.intervention}", row.rate, *row.interval, row.people)
             for row in self.flips
         ]
         rows += [
-            ("group", f"{group.group} {key}", getattr(group, key), interval, group.people(key))
+            ("group", f"{group.group} {key}", getattr(group, key), *interval, group.people(key))
             for group in self.groups
             for key, interval in group.intervals.items()
         ]
-        if self.causal_models is not None:
-            rows += [
-                ("causal model", row.model, row.rate, row.interval, everyone)
-                for row in self.causal_models.rows
-            ]
-        flat = [
-            (part, name, value, *interval, people) for part, name, value, interval, people in rows
-        ]
-        return pd.DataFrame(flat, columns=["part", "name", "value", "low", "high", "people"])
+        others = () if self.causal_models is None else self.causal_models.rows
+        rows += [("causal model", row.model, row.rate, *row.interval, everyone) for row in others]
+        return pd.DataFrame(rows, columns=["part", "name", "value", "low", "high", "people"])
 
     def compare(self, other: Audit, *, level: float | None = None) -> Comparison:
         """This model against another one, person by person, in the same worlds.
@@ -192,12 +186,10 @@ class Audit:
             level: of the intervals; that of this audit if not given.
         """
         if self.setup.worlds != other.setup.worlds:
-            raise ParameterError(
-                "two audits to compare",
-                "audits on different graphs, causal models, draws or seeds",
-                "audits on the same counterfactuals",
-                "audit both with the same graph, causal_model, draws and seed",
-            )
+            got = "audits on different graphs, causal models, draws or seeds"
+            step = "audit both with the same graph, causal_model, draws and seed"
+            allowed = "audits on the same counterfactuals"
+            raise ParameterError("two audits to compare", got, allowed, step)
         return compare_people(
             self.people,
             other.people,
@@ -209,12 +201,13 @@ class Audit:
     def failures(self, *conditions: str) -> list[str]:
         """A sentence for each condition, such as "delta_cf > 0.05", that this audit meets."""
         parsed = [Condition.parse(text) for text in conditions]
-        return failures(parsed, self.metrics, self.intervals)
+        found = [condition.failure(self.metrics, self.intervals) for condition in parsed]
+        return [sentence for sentence in found if sentence is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, without `people`; None where undefined."""
         names = [item.name for item in fields(self) if item.name != "people"]
-        return {"format": FORMAT, **{name: to_json(getattr(self, name)) for name in names}}
+        return {"format": FORMAT, **{name: json_ready(getattr(self, name)) for name in names}}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], people: pd.DataFrame) -> Audit:
@@ -241,12 +234,10 @@ class Audit:
             table = pd.read_parquet(folder / PEOPLE) if people else pd.DataFrame()
             return cls.from_dict(data, table)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise FileError(
-                f"folder {folder}",
-                f"no {RESULTS} and {PEOPLE} of this version of fairgear",
-                "the folder of a finished run or audit",
-                "check the path, or run the command on that folder again",
-            ) from error
+            got = f"no {RESULTS} and {PEOPLE} of this version of fairgear"
+            step = "check the path, or run the command on that folder again"
+            allowed = "the folder of a finished run or audit"
+            raise FileError(f"folder {folder}", got, allowed, step) from error
 
     def save_html(self, path: Path | str) -> None:
         """Write the page: one file with everything in it."""

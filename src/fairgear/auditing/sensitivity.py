@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from torch import Tensor
 
@@ -58,7 +59,7 @@ class Sensitivity:
         verdict: the same in a sentence.
     """
 
-    rows: tuple[CausalModelRow, ...]
+    rows: tuple[CausalModelRow, ...] = field(repr=False)
     depends: bool | None
     verdict: str
 
@@ -76,27 +77,12 @@ def measure_sensitivity(
 ) -> Sensitivity:
     """Run the model in the worlds of other causal models.
 
-    Args:
-        model: what is audited.
-        others: the causal models.
-        rows: the people.
-        factual: their predictions on the factual graph.
-        own: δCF under the audit's own causal model.
-        own_flips: the same for each person.
-        clusters: their communities.
-        level: of the intervals.
+    `own` and `own_flips` are δCF under the audit's own causal model, and the same for each person;
+    `clusters` are the communities of all people in `rows`.
     """
+    meaning, same = "The causal model of this audit.", (0.0, Interval(0.0, 0.0))
     found = [
-        CausalModelRow(
-            "own",
-            "The causal model of this audit.",
-            own.rate,
-            own.interval,
-            own.score_size,
-            0.0,
-            Interval(0.0, 0.0),
-            unmoved=True,
-        )
+        CausalModelRow("own", meaning, own.rate, own.interval, own.score_size, *same, unmoved=True)
     ]
     total = sum(len(other.all_worlds()) for other in others)
     with bar("predictions under other causal models", total=total) as progress:
@@ -107,30 +93,26 @@ def measure_sensitivity(
             return answer
 
         for other in others:
-            error, effect = other.error, None
-            if error is None and not all(model.can_score(world) for world in other.all_worlds()):
-                error = "no scores were computed for its worlds"
-            if error is None:
+            if other.error is None and not all(map(model.can_score, other.all_worlds())):
+                other = replace(other, error="no scores were computed for its worlds")
+            if other.error is None:
                 effects = whole_graph_effects(predict, other.worlds, factual)
                 (effect,) = (one for one in effects if one.intervention == "average over rates")
-            found.append(_row(other, effect, error, own, own_flips, clusters, level))
+                found.append(_row(other, effect, own, own_flips, clusters, level))
+            else:
+                nan = (math.nan, UNDEFINED, math.nan, math.nan, UNDEFINED)
+                found.append(CausalModelRow(other.name, other.meaning, *nan, error=other.error))
     return _judged(tuple(found))
 
 
 def _row(
     other: Alternative,
-    effect: Effect | None,
-    error: str | None,
+    effect: Effect,
     own: FlipRow,
     own_flips: Floats,
     clusters: Integers,
     level: float,
 ) -> CausalModelRow:
-    nan = float("nan")
-    if effect is None:
-        return CausalModelRow(
-            other.name, other.meaning, nan, UNDEFINED, nan, nan, UNDEFINED, error=error
-        )
     # The row itself shows what is undefined.
     with collecting([]):
         row = effect.row(clusters, level)
@@ -168,14 +150,10 @@ def _judged(rows: tuple[CausalModelRow, ...]) -> Sensitivity:
         )
         return Sensitivity(rows, True, verdict)
     if all(_close(row) for row in others):
-        return Sensitivity(
-            rows, False, f"The verdict hardly depends on the causal model: {range_}."
-        )
-    verdict = (
-        "There are too few people to tell whether the verdict depends on the causal model: "
-        f"{range_}."
-    )
-    return Sensitivity(rows, None, verdict)
+        verdict = f"The verdict hardly depends on the causal model: {range_}."
+        return Sensitivity(rows, False, verdict)
+    few = "There are too few people to tell whether the verdict depends on the causal model"
+    return Sensitivity(rows, None, f"{few}: {range_}.")
 
 
 def _close(row: CausalModelRow) -> bool:

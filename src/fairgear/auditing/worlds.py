@@ -1,4 +1,4 @@
-"""The graphs that a model is asked about: the factual one and its counterfactuals.
+"""The graphs that a model scores: the factual one and its counterfactuals.
 
 Worlds are built once and shared by all models. Alternatives are the worlds of other plausible
 causal models: does the verdict depend on the causal model?
@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import torch
@@ -41,7 +41,7 @@ from fairgear.settings import check_seed
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """One graph that a model is asked about, and the question that it answers.
+    """One graph that a model scores, and the intervention that it is for.
 
     Attributes:
         protocol: "strict", "released", "placebo", "factual", "edgeless", or the name of another
@@ -55,8 +55,8 @@ class World:
     protocol: str
     intervention: str
     draw: int
-    sens: Tensor
-    make: Callable[[], SensitiveGraph]
+    sens: Tensor = field(repr=False)
+    make: Callable[[], SensitiveGraph] = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -73,7 +73,7 @@ class World:
 
 # From a world of the audit's own causal model to another model's world at the same assignment.
 Make = Callable[[World], SensitiveGraph]
-ByRate = Mapping[float, Sequence[World]]
+ByRate = dict[float, list[World]]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Alternative:
 
     name: str
     meaning: str
-    worlds: dict[float, list[World]]
+    worlds: ByRate = field(repr=False)
     error: str | None = None
 
     def all_worlds(self) -> list[World]:
@@ -137,6 +137,13 @@ class Worlds:
             else:
                 self.causal_model = for_graph(graph)
 
+    def __repr__(self) -> str:
+        model = None if self.causal_model is None else self.causal_model.name
+        return (
+            f"Worlds({self.graph.name!r}, {len(self.graph.x):,} people, causal model {model!r}, "
+            f"draws={self.draws}, seed={self.seed})"
+        )
+
     @cached_property
     def factual(self) -> World:
         """The graph as it is."""
@@ -161,18 +168,18 @@ class Worlds:
         }
 
     @cached_property
-    def strict(self) -> dict[float, list[World]]:
+    def strict(self) -> ByRate:
         """Features, edges and labels as the causal model has them, by rate."""
         return self._by_rate("strict", self._counterfactual)
 
     @cached_property
-    def released(self) -> dict[float, list[World]]:
+    def released(self) -> ByRate:
         """The softened worlds at the same assignments, by rate; their edges are factual."""
         return self._by_rate("released", self._softened)
 
     @cached_property
     def random(self) -> list[World]:
-        """Everyone's s drawn anew: *neighbours* for those who kept theirs, *both* for the rest."""
+        """Everyone's s redrawn: *neighbours* for those who kept theirs, *both* for the rest."""
         drawn = [at_random(self.graph, draw=draw, seed=self.seed) for draw in range(self.draws)]
         return [
             World("strict", "random", draw, sens, partial(self._counterfactual, sens))
@@ -187,13 +194,53 @@ class Worlds:
 
     @cached_property
     def alternatives(self) -> list[Alternative]:
-        """Other causal models, at the assignments of `strict`."""
-        return _alternatives(self.graph, self.known_model(), self.strict, seed=self.seed)
+        """Other causal models, at the assignments of `strict`; built on first use."""
+        graph, own = self.graph, self.known_model()
+        features = "shift"
+        if isinstance(own, SimilarityCausalModel | FittedCausalModel):
+            features = own.features
+        other = "shift" if features == "quantile" else "quantile"
+
+        def cosine_edges() -> Make:
+            # Ungated: with the gate closed the links would be those of "features only".
+            model = FittedCausalModel(features, "cosine", gate=False)
+            return _counterfactuals(graph, self.seed, model.fit(graph))
+
+        return [
+            self._fitted(
+                other,
+                f"Features are moved {FEATURE_MODELS[other].how}; links follow as in the audit's "
+                "own model.",
+                lambda: _other_features(graph, own, other, self.seed),
+            ),
+            self._made(
+                "features only",
+                "Features move as in the audit's own model; everybody keeps their links.",
+                lambda world: features_only(graph, world.graph),
+            ),
+            self._made(
+                "structure only",
+                "Links change as in the audit's own model; features stay, except for the "
+                "attribute.",
+                lambda world: structure_only(graph, world.graph),
+            ),
+            self.attribute_only,
+            self._fitted(
+                "cosine edges",
+                "Links follow the paper's equation, the cosine of features and the same group, "
+                "fitted to this graph.",
+                cosine_edges,
+            ),
+        ]
 
     @cached_property
     def attribute_only(self) -> Alternative:
         """Worlds in which nothing follows from the attribute; they need no causal model."""
-        return _attribute_alternative(self.graph, self.strict)
+        return self._made(
+            "attribute only",
+            "Nothing follows from the attribute: only its own column changes.",
+            lambda world: attribute_only(self.graph, world.sens),
+        )
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
@@ -218,17 +265,12 @@ class Worlds:
     def known_model(self) -> CausalModel:
         """The causal model; an error where there is none."""
         if self.causal_model is None:
-            raise GraphError(
-                "counterfactual worlds",
-                "a graph without a causal model",
-                "a graph that carries its structural equations, or a causal_model",
-                "pass causal_model",
-            )
+            got, what = "a graph without a causal model", "counterfactual worlds"
+            allowed = "a graph that carries its structural equations, or a causal_model"
+            raise GraphError(what, got, allowed, "pass causal_model")
         return self.causal_model
 
-    def _by_rate(
-        self, protocol: str, make: Callable[[Tensor], SensitiveGraph]
-    ) -> dict[float, list[World]]:
+    def _by_rate(self, protocol: str, make: Callable[[Tensor], SensitiveGraph]) -> ByRate:
         return {
             rate: [
                 World(protocol, f"rate {rate:g}", draw, sens, partial(make, sens))
@@ -237,6 +279,23 @@ class Worlds:
             for rate, values in self.assignments.items()
         }
 
+    def _made(self, name: str, meaning: str, make: Make) -> Alternative:
+        def other(world: World) -> World:
+            return World(name, world.intervention, world.draw, world.sens, lambda: make(world))
+
+        made = {rate: [other(world) for world in draws] for rate, draws in self.strict.items()}
+        return Alternative(name, meaning, made)
+
+    def _fitted(self, name: str, meaning: str, fit: Callable[[], Make]) -> Alternative:
+        """An alternative that must be fitted first, which not every graph allows."""
+        try:
+            # Fitting may show bars of its own, and there is one line for them.
+            with bar(f"fitting another causal model, {name}", total=1), quiet():
+                make = fit()
+        except FairgearError as error:
+            return Alternative(name, meaning, {}, error=str(error))
+        return self._made(name, meaning, make)
+
     def _counterfactual(self, sens: Tensor) -> SensitiveGraph:
         return self.known_model().counterfactual(self.graph, sens, seed=self.seed)
 
@@ -244,70 +303,6 @@ class Worlds:
         return released_world(
             self.known_model(), self.graph, sens, share=self.released_share, seed=self.seed
         )
-
-
-def _alternatives(
-    graph: SensitiveGraph, own: CausalModel, strict: ByRate, *, seed: int
-) -> list[Alternative]:
-    """Other causal models to compare the audit's own with; their worlds are built on first use."""
-    other = "shift" if _features_of(own) == "quantile" else "quantile"
-    return [
-        _fitted(
-            strict,
-            other,
-            f"Features are moved {FEATURE_MODELS[other].how}; links follow as in the audit's own "
-            "model.",
-            lambda: _other_features(graph, own, other, seed),
-        ),
-        _made(
-            strict,
-            "features only",
-            "Features move as in the audit's own model; everybody keeps their links.",
-            lambda world: features_only(graph, world.graph),
-        ),
-        _made(
-            strict,
-            "structure only",
-            "Links change as in the audit's own model; features stay, except for the attribute.",
-            lambda world: structure_only(graph, world.graph),
-        ),
-        _attribute_alternative(graph, strict),
-        _fitted(
-            strict,
-            "cosine edges",
-            "Links follow the paper's equation, the cosine of features and the same group, fitted "
-            "to this graph.",
-            lambda: _cosine_edges(graph, own, seed),
-        ),
-    ]
-
-
-def _attribute_alternative(graph: SensitiveGraph, strict: ByRate) -> Alternative:
-    return _made(
-        strict,
-        "attribute only",
-        "Nothing follows from the attribute: only its own column changes.",
-        lambda world: attribute_only(graph, world.sens),
-    )
-
-
-def _made(strict: ByRate, name: str, meaning: str, make: Make) -> Alternative:
-    def other(world: World) -> World:
-        return World(name, world.intervention, world.draw, world.sens, lambda: make(world))
-
-    made = {rate: [other(world) for world in draws] for rate, draws in strict.items()}
-    return Alternative(name, meaning, made)
-
-
-def _fitted(strict: ByRate, name: str, meaning: str, fit: Callable[[], Make]) -> Alternative:
-    """An alternative that must be fitted first, which not every graph allows."""
-    try:
-        # Fitting may show bars of its own, and there is one line for them.
-        with bar(f"fitting another causal model, {name}", total=1), quiet():
-            make = fit()
-    except FairgearError as error:
-        return Alternative(name, meaning, {}, error=str(error))
-    return _made(strict, name, meaning, make)
 
 
 def _other_features(graph: SensitiveGraph, own: CausalModel, features: str, seed: int) -> Make:
@@ -329,18 +324,6 @@ def _other_features(graph: SensitiveGraph, own: CausalModel, features: str, seed
         return structure_with(world.graph, torch.from_numpy(moved).to(graph.x))
 
     return make
-
-
-def _cosine_edges(graph: SensitiveGraph, own: CausalModel, seed: int) -> Make:
-    # Ungated: with the gate closed the links would be those of "features only".
-    model = FittedCausalModel(_features_of(own), "cosine", gate=False)
-    return _counterfactuals(graph, seed, model.fit(graph))
-
-
-def _features_of(own: CausalModel) -> str:
-    if isinstance(own, SimilarityCausalModel | FittedCausalModel):
-        return own.features
-    return "shift"
 
 
 def _counterfactuals(graph: SensitiveGraph, seed: int, model: CausalModel) -> Make:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.flags import NO_DATA, DataFlags, examples, given, options_of
+from fairgear.cli.flags import NO_DATA, DataFlags, Device, examples, given, options_of
 from fairgear.cli.output import (
     Json,
     ends,
@@ -24,7 +24,7 @@ from fairgear.runs.audit_config import AuditConfig
 
 if TYPE_CHECKING:
     from fairgear.auditing import Audit
-    from fairgear.runs import AuditFolder
+    from fairgear.runs.folder import AuditFolder
 
 audit_app = App(
     name="audit",
@@ -39,10 +39,11 @@ audit_app = App(
         "fairgear audit export bail --out worlds",
         "fairgear audit score worlds",
     ),
-    help_format="plaintext",
 )
 
-FailIf = Annotated[list[str] | None, Parameter(name="--fail-if", negative=())]
+_FAIL_IF = """Such as "delta_cf > 0.05" or "auroc.low < 0.6": exit
+status 3 if it holds. May be repeated."""
+FailIf = Annotated[list[str] | None, Parameter(name="--fail-if", negative=(), help=_FAIL_IF)]
 _Settings: Any = options_of(AuditConfig, without=["dataset", "data"])
 Settings = Annotated[_Settings, Parameter(name="*", group="The audit")]
 _DEFAULTS = _Settings()
@@ -62,7 +63,7 @@ def audit(
     threshold: float | None = None,
     graph_format: str = "csv",
     time_limit: float = 300.0,
-    device: str = "auto",
+    device: Device = "auto",
     fail_if: FailIf = None,
     out: Path | None = None,
     json: Json = False,
@@ -74,41 +75,32 @@ def audit(
     Parameters
     ----------
     model
-        The folder of a run or of a saved model; MODULE:NAME of a Python object (a function
-        of a graph, a PyTorch module, a scikit-learn estimator); or a quoted command that
-        reads a graph at {graph} and prints scores, or writes them to {scores}.
+        The folder of a run or a saved model; MODULE:NAME of Python code
+        (function of a graph, torch module, scikit-learn estimator); or
+        a command that reads {graph} and prints scores or writes {scores}.
     dataset
-        A name from `fairgear datasets list`, or your own file as for `fairgear run`.
-        [default: that of the run, or synthetic]
+        A name from `fairgear datasets list`, or your own file as for
+        `fairgear run`. [default: that of the run, or synthetic]
     against
-        Another model, audited on the same counterfactuals and compared person by person.
+        Another model to compare it with, person by person.
     threshold
-        Scores above it give label 1, for both models if there are two.
-        [default: the model's own, or 0.5]
+        Scores above it give label 1. [default: the model's own, or 0.5]
     graph_format
-        What a command reads: csv, parquet or npz.
+        Of a command: csv, parquet or npz.
     time_limit
-        Seconds that a command may take for one graph.
-    device
-        auto, cpu or cuda, for saved models.
-    fail_if
-        A condition such as "delta_cf > 0.05" or "delta_cf.high > 0.1": exit status 3 if it holds.
-        May be repeated.
+        Seconds of a command for one graph.
     out
         The folder to write. [default: audits/DATASET-MODEL]
-    json
-        Print the results as one JSON object and nothing else on stdout.
     """
     from fairgear.runs.audit_config import (
         audit_config,
-        checked_conditions,
         on_dataset,
         settings_of_run,
         training_people_note,
     )
     from fairgear.runs.config import merged
 
-    conditions = checked_conditions(fail_if or [])
+    conditions = _conditions(fail_if)
     run = settings_of_run(model) or settings_of_run(against or "")
     config = audit_config(merged(on_dataset(run, dataset), _typed(settings, data)))
 
@@ -117,8 +109,8 @@ def audit(
     from fairgear.distributed import on_rank0, process_group, rank
 
     with process_group(device):
-        from fairgear.runs import AuditFolder
         from fairgear.runs.audits import run_audit
+        from fairgear.runs.folder import AuditFolder
         from fairgear.runs.model_spec import encoding_of, model_of
 
         def named(text: str) -> Any:
@@ -157,7 +149,7 @@ def export(
     settings: Settings = _DEFAULTS,
     data: DataFlags = NO_DATA,
 ) -> None:
-    """Write every graph of an audit, for a model that runs elsewhere to score.
+    """Write every graph of an audit, to be scored elsewhere.
 
     Parameters
     ----------
@@ -167,8 +159,6 @@ def export(
         The folder to write; an interrupted export resumes.
     graph_format
         csv, parquet or npz.
-    json
-        Print one JSON object instead of a sentence.
     """
     from fairgear.runs.audit_config import audit_config
 
@@ -197,7 +187,7 @@ def score(
     out: Path | None = None,
     json: Json = False,
 ) -> None:
-    """Audit the scores that were computed elsewhere for exported graphs.
+    """Audit the scores of exported graphs.
 
     Parameters
     ----------
@@ -207,24 +197,27 @@ def score(
         What the report calls the model. [default: the folder's name]
     threshold
         Scores above it give label 1. [default: 0.5]
-    fail_if
-        A condition such as "delta_cf > 0.05": exit status 3 if it holds. May be repeated.
     out
         The folder to write. [default: WORLDS/audit]
-    json
-        Print the results as one JSON object and nothing else on stdout.
     """
-    from fairgear.runs.audit_config import checked_conditions
+    conditions = _conditions(fail_if)
 
-    conditions = checked_conditions(fail_if or [])
-
-    from fairgear.runs import AuditFolder
     from fairgear.runs.audits import audit_scores
+    from fairgear.runs.folder import AuditFolder
 
     folder = AuditFolder(out if out is not None else worlds / "audit")
     folder.claim_for_audit()
     results = audit_scores(worlds, folder, threshold=threshold, name=name)
     _finish(results, folder, conditions, json=json)
+
+
+def _conditions(texts: list[str] | None) -> list[str]:
+    """The conditions; one that cannot be read is refused before any work is done."""
+    from fairgear.auditing import Condition
+
+    for text in texts or []:
+        Condition.parse(text)
+    return texts or []
 
 
 def _typed(settings: Any, data: Any) -> dict[str, Any]:

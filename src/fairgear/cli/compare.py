@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
-from fairgear.cli.flags import NO_DATA, DataFlags, Names, examples, given
+from fairgear.cli.flags import NO_DATA, Backend, DataFlags, Flag, Jobs, Names, examples, given
 from fairgear.cli.output import Json, print_json
 from fairgear.errors import UnfinishedError
 
@@ -18,9 +17,8 @@ compare_app = App(
         "fairgear compare --methods gear graphsage logistic",
         "fairgear compare --datasets synthetic bail credit --methods all --seeds 3",
         "fairgear compare --methods gear gear:erase=0 gear:variant=np",
-        "fairgear compare --datasets people.csv --label approved --sensitive sex --similarity 0.7",
+        "fairgear compare --datasets graph.pt --label approved --sensitive sex",
     ),
-    help_format="plaintext",
 )
 
 
@@ -31,9 +29,9 @@ def compare(
     methods: Names = None,
     seeds: str = "3",
     split: str | None = None,
-    quick: Annotated[bool, Parameter(negative=())] = False,
-    jobs: int | None = None,
-    backend: str = "loky",
+    quick: Flag = False,
+    jobs: Jobs = None,
+    backend: Backend = "loky",
     out: Path = Path("comparison"),
     json: Json = False,
     data: DataFlags = NO_DATA,
@@ -43,27 +41,22 @@ def compare(
     Parameters
     ----------
     datasets
-        Names from `fairgear datasets list`, or your own files. [default: synthetic]
+        Names from `fairgear datasets list`, or your own files.
+        [default: synthetic]
     methods
-        Names from `fairgear methods list`, or all. With settings: gear:erase=0,dim=128.
-        [default: all]
+        Names from `fairgear methods list`, or all; with settings
+        as gear:erase=0,dim=128. [default: all]
     seeds
-        How many, from 0; or which, as 10-19. Each has a split of its own.
+        How many, from 0; or which, as 10-19.
     split
-        sixty-twenty-twenty or released. [default: released; for your own files as in fairgear run]
+        sixty-twenty-twenty or released. [default: released; for
+        your own files as in `fairgear run`]
     quick
-        Few training steps: shows in minutes that everything works, not how good a method is.
-    jobs
-        Runs at a time, each with one thread; 0 runs nothing and writes tables of what is there.
-        [default: one a core]
-    backend
-        How joblib runs them: loky on this machine, dask or ray on a cluster.
+        Few steps: shows that everything works, not how well.
     out
-        The folder to write: runs.csv, summary.csv, table.md, table.tex and the runs; with the
-        split released and methods of the paper also published.md, which sets them beside its
-        Table 2. The same command resumes an interrupted comparison.
-    json
-        Print the summary as one JSON object and nothing else on stdout.
+        Folder of the runs, runs.csv, summary.csv, table.md,
+        table.tex and, where the paper has such runs,
+        published.md. The same command resumes.
     """
     from fairgear.studies.compare import ALL, comparison, write_comparison
     from fairgear.studies.engine import carry_out

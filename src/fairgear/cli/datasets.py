@@ -22,7 +22,6 @@ datasets_app = App(
         "fairgear datasets stats bail --json",
         "fairgear datasets fetch bail credit",
     ),
-    help_format="plaintext",
 )
 store_app = App(
     name="store",
@@ -32,19 +31,12 @@ store_app = App(
         "    --sensitive sex --out graph",
         "fairgear run graph",
     ),
-    help_format="plaintext",
 )
 
 
 @datasets_app.command(name="list")
 def list_datasets(*, json: Json = False) -> None:
-    """List the datasets.
-
-    Parameters
-    ----------
-    json
-        Print one JSON object instead of a table.
-    """
+    """List the datasets."""
     from fairgear.datasets import DATASETS
 
     entries = [entry for _, entry in DATASETS.items()]
@@ -86,8 +78,6 @@ def stats(
         A named split: sixty-twenty-twenty or released.
     seed
         The draw of the split.
-    json
-        Print one JSON object instead of a table.
     """
     from fairgear.datasets import GraphSource, statistics
 
@@ -124,8 +114,6 @@ def fetch_files(*datasets: str, json: Json = False) -> None:
     ----------
     datasets
         Names from `fairgear datasets list`; all of them if none is given.
-    json
-        Print one JSON object instead of a table.
     """
     from fairgear.datasets import DATASETS, fetch
 
@@ -169,8 +157,6 @@ def store(
         A saved model, such as RUN/model: columns are coded as its training data.
     memory
         Megabytes for buffers, besides one column of the table and a few numbers per person.
-    json
-        Print what the folder's meta.json says instead of a sentence.
     """
     from fairgear.datasets.source import FileOptions
     from fairgear.errors import FileError, ParameterError
@@ -183,12 +169,10 @@ def store(
     options.require("sensitive", of=features)
     encoding = None if model is None else Encoding.of_folder(model)
     if model is not None and encoding is None:
-        raise FileError(
-            f"model folder {model}",
-            "none with an encoding.json in it",
-            "a model that was trained on a table or a stored graph",
-            "check the path, such as RUN/model",
-        )
+        got = "none with an encoding.json in it"
+        allowed = "a model that was trained on a table or a stored graph"
+        step = "check the path, such as RUN/model"
+        raise FileError(f"model folder {model}", got, allowed, step)
     columns, size = options.columns(), memory * 2**20
     facts = build_stored(out, edges, features, columns, encoding=encoding, memory=size)
     if json:

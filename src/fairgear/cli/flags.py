@@ -15,6 +15,15 @@ from cyclopts import Parameter
 from fairgear.datasets.source import FileOptions
 from fairgear.settings import Config
 
+# A switch without a --no-… form.
+Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
+Device = Annotated[str, Parameter(help="auto, cpu or cuda.")]
+# For commands that carry out many runs.
+_JOBS = """Runs at a time, one thread each; with 0 only the tables
+of finished runs are written. [default: one a core]"""
+_BACKEND = "Of joblib: loky (this machine), dask or ray (a cluster)."
+Jobs = Annotated[int | None, Parameter(help=_JOBS)]
+Backend = Annotated[str, Parameter(help=_BACKEND)]
 # Several words behind one flag, such as --datasets bail credit.
 Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
 

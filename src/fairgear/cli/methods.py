@@ -19,19 +19,12 @@ methods_app = App(
     name="methods",
     help="What methods there are, and their settings.",
     help_epilogue=examples("fairgear methods list", "fairgear methods show gear"),
-    help_format="plaintext",
 )
 
 
 @methods_app.command(name="list")
 def list_methods(*, json: Json = False) -> None:
-    """List the methods.
-
-    Parameters
-    ----------
-    json
-        Print one JSON object instead of a table.
-    """
+    """List the methods."""
     from fairgear.methods import METHODS
 
     found = []
@@ -55,8 +48,6 @@ def show(method: str, /, *, json: Json = False) -> None:
     ----------
     method
         A name from `fairgear methods list`.
-    json
-        Print one JSON object instead of a table.
     """
     from fairgear.methods import METHODS
 

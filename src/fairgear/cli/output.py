@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # What is set right: a number with a unit, an interval, or nothing to show.
 _NUMBER = re.compile(r"([-−+]?\d\S*( to \S+| \S{1,3})?|undefined|none|)$")
-Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False)]
+_HELP = "Print the results as JSON, nothing else on stdout."
+Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help=_HELP)]
 
 
 def print_json(value: Any) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
-from fairgear.cli.flags import Names, examples
+from fairgear.cli.flags import Backend, Device, Flag, Jobs, Names, examples
 from fairgear.cli.output import Json, print_json, print_table
 from fairgear.errors import ParameterError, UnfinishedError
 
@@ -20,7 +19,6 @@ reproduce_app = App(
         "fairgear reproduce all --seeds 10-19 --jobs 16 --out other-seeds",
         "fairgear reproduce all --jobs 0 --rows docs/results/reproduction.csv",
     ),
-    help_format="plaintext",
 )
 
 
@@ -29,13 +27,13 @@ def reproduce(
     *what: str,
     seeds: str | None = None,
     datasets: Names = None,
-    quick: Annotated[bool, Parameter(negative=())] = False,
-    jobs: int | None = None,
-    backend: str = "loky",
-    device: str = "auto",
+    quick: Flag = False,
+    jobs: Jobs = None,
+    backend: Backend = "loky",
+    device: Device = "auto",
     out: Path = Path("reproduction"),
     rows: Path | None = None,
-    keep_models: Annotated[bool, Parameter(negative=())] = False,
+    keep_models: Flag = False,
     json: Json = False,
 ) -> None:
     """Train and measure what a table or figure needs, and set it beside the published figures.
@@ -46,31 +44,23 @@ def reproduce(
     Parameters
     ----------
     what
-        table1, table2, table3, tableS1 (with figure 4), figure5, tradeoff, additions, or all.
+        table1, table2, table3, tableS1 (with figure 4), figure5, tradeoff,
+        additions, or all.
     seeds
-        How many, from 0; or which, as 10-19. [default: 10; for figure5, tradeoff and additions 5;
-        with --quick 1]
+        How many, from 0; or which, as 10-19. [default: 10; for
+        figure5, tradeoff and additions 5; with --quick 1]
     datasets
-        Some of synthetic, bail and credit. [default: all that the table has]
+        Some of synthetic, bail and credit. [default: all]
     quick
-        Few training steps and fewer points on curves: shows in minutes that everything works, not
-        the paper's figures.
-    jobs
-        Runs at a time, each with one thread; 0 runs nothing and writes tables of what is there.
-        [default: one a core]
-    backend
-        How joblib runs them: loky on this machine, dask or ray on a cluster.
-    device
-        auto, cpu or cuda.
+        Few steps: shows that everything works, not the figures.
     out
-        The folder for tables (Markdown, CSV, LaTeX), figures (SVG, PNG), results.md and the runs.
+        Folder of tables (Markdown, CSV, LaTeX), figures (SVG,
+        PNG), results.md and the runs.
     rows
-        The CSV file with a row for each finished run; rows from another machine count as done.
-        [default: rows.csv in --out]
+        CSV file with a row for each finished run; rows of
+        another machine count as done. [default: rows.csv in --out]
     keep_models
-        Also keep the model, the predictions and the page of each run that is made now.
-    json
-        Print the verdicts as one JSON object and nothing else on stdout.
+        Also keep model, predictions and page of each new run.
     """
     from fairgear.studies.claims import FAILS, HOLDS, OPEN, verdict_counts, verdict_frame
     from fairgear.studies.engine import carry_out

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
-from fairgear.cli.flags import NO_DATA, DataFlags, examples, given
+from fairgear.cli.flags import NO_DATA, DataFlags, Device, Flag, examples, given
 from fairgear.cli.output import Json, print_json
 
 report_app = App(
     name="report",
     help="Write the web page of a run or an audit again.",
     help_epilogue=examples("fairgear report runs/synthetic --out page.html"),
-    help_format="plaintext",
 )
 embed_app = App(
     name="embed",
@@ -22,7 +20,6 @@ embed_app = App(
     help_epilogue=examples(
         "fairgear embed runs/synthetic/model synthetic --out people.parquet",
     ),
-    help_format="plaintext",
 )
 
 
@@ -36,8 +33,6 @@ def report(run: Path, /, *, out: Path | None = None, json: Json = False) -> None
         The folder of a run or of an audit.
     out
         The page to write. [default: report.html in that folder]
-    json
-        Print one JSON object instead of a sentence.
     """
     from fairgear.auditing import Audit
     from fairgear.report import write_page
@@ -58,8 +53,8 @@ def embed(
     *,
     out: Path,
     graph_seed: int = 0,
-    device: str = "auto",
-    scores: Annotated[bool, Parameter(negative=())] = False,
+    device: Device = "auto",
+    scores: Flag = False,
     json: Json = False,
     data: DataFlags = NO_DATA,
 ) -> None:
@@ -78,12 +73,8 @@ def embed(
         A file ending in .parquet (node_id, z0, z1, …) or .npy (the matrix alone).
     graph_seed
         Which synthetic graph.
-    device
-        auto, cpu or cuda.
     scores
         With .parquet, add a column score, the probability of label 1.
-    json
-        Print one JSON object instead of a sentence.
     """
     from fairgear.datasets.source import GraphSource
     from fairgear.errors import ParameterError

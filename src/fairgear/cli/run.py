@@ -12,7 +12,7 @@ from fairgear.cli.flags import NO_DATA, DataFlags, examples, given
 from fairgear.cli.output import Json, print_json, print_metrics
 
 if TYPE_CHECKING:
-    from fairgear.runs import RunConfig
+    from fairgear.runs.config import RunConfig
 
 run_app = App(
     name="run",
@@ -25,7 +25,6 @@ run_app = App(
         "fairgear run --method mypackage.models:MyMethod",
         "fairgear run people.csv --label approved --sensitive sex --similarity 0.7",
     ),
-    help_format="plaintext",
 )
 
 
@@ -52,20 +51,20 @@ def run(
     Parameters
     ----------
     dataset
-        A name from `fairgear datasets list`, or your own file. [default: synthetic]
-        A table (.csv, .tsv, .parquet) needs --edges or --similarity; a graph is a .pt (PyG) or
-        .graphml.
+        A name from `fairgear datasets list`, or your own file: a table
+        (.csv, .tsv, .parquet) with --edges or --similarity, or a graph
+        (.pt of PyG, .graphml). [default: synthetic]
     method
-        A name from `fairgear methods list`, or MODULE:CLASS of your own. [default: gear]
+        From `fairgear methods list`, or MODULE:CLASS. [default: gear]
     preset
-        Settings of gear to start from: default, or paper. [default: default]
+        Settings of gear: default or paper. [default: default]
     overrides
-        NAME=VALUE, a setting of the method (see `fairgear methods show METHOD`). May be repeated.
+        NAME=VALUE of `fairgear methods show METHOD`, repeatable.
     quick
-        Few training steps and a smaller audit: shows in a minute that everything works.
+        Few steps, smaller audit: shows that everything works.
     split
-        sixty-twenty-twenty or released; or given, the masks of a .pt file.
-        [default: given if the file has all three masks, else sixty-twenty-twenty]
+        sixty-twenty-twenty, released or given (masks of a file).
+        [default: given if there are any, else sixty-twenty-twenty]
     seed
         Split and initialisation. [default: 0]
     graph_seed
@@ -73,12 +72,9 @@ def run(
     device
         auto, cpu or cuda. [default: auto]
     out
-        The folder to write; a run with the same settings is resumed.
-        [default: runs/DATASET-METHOD-SEED]
+        Folder to write or resume. [default: runs/DATASET-METHOD-SEED]
     config
-        A YAML file of settings, such as the config.yaml of a run; flags take precedence.
-    json
-        Print the results as one JSON object and nothing else on stdout.
+        YAML file of settings, as RUN/config.yaml; flags override.
     """
     from fairgear.runs.config import RunConfig, read_yaml
     from fairgear.runs.overrides import parse_overrides
@@ -131,7 +127,8 @@ def _run(settings: RunConfig, out: Path, *, json: bool) -> None:
     """What every process does."""
     from fairgear.distributed import on_rank0
     from fairgear.progress import log
-    from fairgear.runs import RunFolder, run
+    from fairgear.runs.execution import run
+    from fairgear.runs.folder import RunFolder
 
     folder = RunFolder(out)
     done = on_rank0(folder.report.exists)

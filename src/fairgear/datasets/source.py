@@ -23,30 +23,29 @@ class FileOptions(Config):
     """What the columns of a user's file mean; nothing is set for a dataset of fairgear."""
 
     label: str = ""
-    """The column to predict, with two values; empty cells are people to predict for."""
+    """Column to predict, two values; empty where unknown."""
     sensitive: str = ""
-    """The column of the sensitive attribute, with two values."""
+    """Column of the sensitive attribute, two values."""
     id: str = ""
-    """The column of ids. [default: a column called id or node_id, else row numbers]"""
+    """Column of ids. [default: id, node_id or row numbers]"""
     edges: str = ""
-    """A file of edges: two columns of ids."""
+    """File of edges: two columns of ids."""
     similarity: Annotated[float, Range(0, 1)] = 0.0
-    """Join similar rows instead: an edge exceeds this share of a row's highest similarity."""
+    """Link rows above this share of a row's top similarity."""
     neighbors: Annotated[int, Range(0, 2**31)] = 0
-    """With --similarity, compare each row with this many nearest rows. [default: all rows]"""
+    """For --similarity: nearest rows used. [default: all]"""
     standardize: bool = False
-    """With --similarity, give all columns the same weight before rows are compared."""
+    """For --similarity: give columns the same weight."""
     positive: str = ""
-    """The label that counts as 1. [default: the larger, the later in the alphabet]"""
+    """Label that counts as 1. [default: last when sorted]"""
     sensitive_one: str = ""
-    """The group that counts as 1. [default: the larger, the later in the alphabet]"""
+    """Group that counts as 1. [default: last when sorted]"""
     drop: list[str] = field(default_factory=list)
     """Columns to leave out."""
     categorical: list[str] = field(default_factory=list)
     """Columns of numbers that are codes, not quantities."""
     missing: Annotated[str, OneOf("refuse", "impute", "drop")] = "refuse"
-    """Missing values: refuse, impute (median or most frequent) or drop (the rows).
-    [default: refuse]"""
+    """Empty cells: refuse, impute or drop. [default: refuse]"""
     sha256: str = ""
     """The hash of the files' content; a run notes it and refuses to resume with other content."""
 
@@ -104,12 +103,12 @@ class GraphSource(Config):
     data: FileOptions = field(default_factory=FileOptions)
     """What the columns of your own file mean."""
     split: str = "sixty-twenty-twenty"
-    """sixty-twenty-twenty, released, or given, the masks of a .pt file.
-    [default: that of the audited run, else sixty-twenty-twenty]"""
+    """sixty-twenty-twenty, released or given (masks of a file).
+    [default: that of the run, else sixty-twenty-twenty]"""
     seed: Annotated[int, SEED] = 0
-    """The split and all other random choices. [default: that of the audited run, else 0]"""
+    """Split and draws. [default: the run's, else 0]"""
     graph_seed: Annotated[int, SEED] = 0
-    """Which synthetic graph. [default: that of the audited run, else 0]"""
+    """Which synthetic graph. [default: the run's or 0]"""
 
     def to_dict(self) -> dict[str, Any]:
         """As nested plain values; `data` is left out where it says nothing."""

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from fairgear.auditing import Audit
 from fairgear.metrics import METRICS
 from fairgear.report.numbers import between, level_of, measure
-from fairgear.report.sections.causal_models import causal_model_name
-from fairgear.report.sections.flips import flip_section
+from fairgear.report.sections.flips import causal_model_name, flip_section
 from fairgear.report.sections.groups import group_section
 from fairgear.report.sections.headline import headline
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fairgear.auditing.result import Names
 from fairgear.metrics import Interval
@@ -30,14 +30,9 @@ def percent(value: float | None) -> str:
     return _minus(f"{hundredths:.{digits}f} %")
 
 
-def between(ends: Interval) -> str:
-    """An interval of a metric."""
-    return f"{measure(ends.low)} to {measure(ends.high)}" if ends.defined else "interval undefined"
-
-
-def percents_between(ends: Interval) -> str:
-    """An interval of a share."""
-    return f"{percent(ends.low)} to {percent(ends.high)}" if ends.defined else "interval undefined"
+def between(ends: Interval, written: Callable[[float], str] = measure) -> str:
+    """An interval of a metric or, with `percent`, of a share."""
+    return f"{written(ends.low)} to {written(ends.high)}" if ends.defined else "interval undefined"
 
 
 def signed(value: float | None) -> str:
@@ -101,7 +96,7 @@ def class_name(value: int, names: Names) -> str:
 
 
 def answer_one(text: str, names: Names) -> str:
-    """`text` with the name of answer 1 beside it."""
+    """`text` with the name of answer 1 in brackets."""
     known = names.classes
     return text.replace("answer 1", f"answer 1 ({known[1]})") if len(known) == 2 else text
 

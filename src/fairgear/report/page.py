@@ -15,14 +15,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fairgear.auditing import Audit
-from fairgear.auditing.records import to_json
-from fairgear.files import write_text
+from fairgear.files import json_ready, write_text
 from fairgear.metrics import METRICS
 from fairgear.report import numbers
-from fairgear.report.sections.causal_models import causal_model_chart, causal_model_name
 from fairgear.report.sections.comparison import comparison_chart, comparison_verdict
 from fairgear.report.sections.diagnostics import diagnostics_section
-from fairgear.report.sections.flips import draws_error, flip_section
+from fairgear.report.sections.flips import (
+    causal_model_chart,
+    causal_model_name,
+    draws_error,
+    flip_section,
+)
 from fairgear.report.sections.generator import generator_section
 from fairgear.report.sections.groups import group_section
 from fairgear.report.sections.headline import headline
@@ -97,7 +100,7 @@ class SettingGroup:
 def _settings(audit: Audit) -> list[SettingGroup]:
     """How the audit was made, then the settings of the command, one list for each level."""
     command = [] if not audit.config else _groups("command", "", audit.config)
-    return [*_groups("audit", "", to_json(audit.setup)), *command]
+    return [*_groups("audit", "", json_ready(audit.setup)), *command]
 
 
 def _groups(title: str, path: str, values: Mapping[str, Any]) -> list[SettingGroup]:
@@ -125,7 +128,7 @@ def _facts(audit: Audit) -> list[tuple[str, str]]:
     """The provenance without its stages."""
     return [
         (_FACTS.get(key, key.replace("_", " ")), str(value))
-        for key, value in (to_json(audit.provenance) or {}).items()
+        for key, value in (json_ready(audit.provenance) or {}).items()
         if key != "stages" and value != ""
     ]
 

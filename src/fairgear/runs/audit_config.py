@@ -23,19 +23,18 @@ class AuditConfig(GraphSource):
     """Everything that decides the results of `fairgear audit`, the model aside."""
 
     nodes: str = "test"
-    """Whom to audit: test, val, train, all, or a file of node ids, one a line.
-    [default: test]"""
+    """test, val, train, all, or a file of node ids. [default: test]"""
     draws: Annotated[int, Range(1, 1000)] = 3
-    """Worlds for each random intervention. [default: 3]"""
+    """Worlds per random intervention. [default: 3]"""
     self_people: Annotated[int | None, Range(0, 2**31)] = None
-    """People whose own attribute alone is flipped, in one world each. [default: everyone for a
-    model of fairgear, 50 for a command and for an export, else 500]"""
+    """People flipped by themselves, in one world each. [default: all for a
+    model of fairgear, 50 for a command or an export, else 500]"""
     affected_people: Annotated[int | None, Range(0, 2**31)] = None
-    """Most affected people who are examined neighbour by neighbour.
+    """Most affected people to examine neighbour by neighbour.
     [default: 3 for a command, else 10]"""
     causal_model: str = "own"
-    """own (the graph's), quantile, fitted, a registered name, MODULE:NAME, or a file that a
-    causal model's save wrote. [default: own]"""
+    """own (the graph's), quantile, fitted, a registered name,
+    MODULE:NAME, or a saved file. [default: own]"""
     other_causal_models: bool = True
     """Measure δCF under other causal models too. [default: yes]"""
     level: Annotated[float, Range(0.5, 0.9999)] = 0.95
@@ -61,7 +60,7 @@ def settings_of_run(model: str) -> dict[str, Any]:
 
 
 def on_dataset(values: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
-    """The settings of a run, with another dataset in place of its own if one is named."""
+    """The settings of a run, with another dataset if one is named."""
     if dataset is None or dataset == values.get("dataset"):
         return dict(values)
     kept = {key: value for key, value in values.items() if key in ("split", "seed")}
@@ -84,15 +83,6 @@ def training_people_note(run: Mapping[str, Any], config: AuditConfig) -> str | N
     )
 
 
-def checked_conditions(conditions: list[str]) -> list[str]:
-    """The conditions, or an error before any work is done."""
-    from fairgear.auditing.conditions import Condition
-
-    for text in conditions:
-        Condition.parse(text)
-    return conditions
-
-
 def audit_config(values: Mapping[str, Any], *, listed: bool = True) -> AuditConfig:
     """Checked settings, with the hash of the user's files; labels are only needed for a split.
 
@@ -101,10 +91,7 @@ def audit_config(values: Mapping[str, Any], *, listed: bool = True) -> AuditConf
     config = AuditConfig.from_dict(values)
     config = config.checked(labelled=config.needs_split)
     if listed and config.nodes not in PARTS and not Path(config.nodes).is_file():
-        raise ParameterError(
-            "--nodes",
-            repr(config.nodes),
-            f"{', '.join(PARTS)}, or a file of node ids, one a line",
-            "choose one of them, or check the path",
-        )
+        allowed = f"{', '.join(PARTS)}, or a file of node ids, one a line"
+        step = "choose one of them, or check the path"
+        raise ParameterError("--nodes", repr(config.nodes), allowed, step)
     return config if "split" in values else config.with_default_split()

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fairgear.auditing import Adapter, Audit, FolderAdapter, Worlds, audit, export_worlds
 from fairgear.auditing.exchange import read_manifest
+from fairgear.auditing.people import person_ids
 from fairgear.auditing.provenance import Stages
 from fairgear.causal import named
 from fairgear.errors import FileError, ParameterError
@@ -30,13 +31,13 @@ def run_audit(
     encoding: Path | None = None,
     note: str | None = None,
 ) -> Audit:
-    """Audit a model, and compare it with another one if given; writes the folder.
+    """Audit a model, and compare it with `against` if given; writes the folder.
 
     Args:
         config: on what data and how.
         model: what is audited.
         folder: where to write.
-        against: another model, audited on the same counterfactuals and compared.
+        against: another model, audited on the same counterfactuals.
         encoding: the folder of a saved model; a file is encoded as the model's training data.
         note: a sentence to read with the results.
     """
@@ -78,12 +79,10 @@ def audit_scores(
     manifest = read_manifest(exported)
     settings = manifest.about.get("audit")
     if not isinstance(settings, Mapping):
-        raise FileError(
-            f"folder {exported}",
-            "worlds that were not exported by fairgear audit export",
-            "its folder, whose manifest names the data",
-            "use fairgear.audit(FolderAdapter(folder), graph) in Python",
-        )
+        got = "worlds that were not exported by fairgear audit export"
+        allowed = "its folder, whose manifest names the data"
+        step = "use fairgear.audit(FolderAdapter(folder), graph) in Python"
+        raise FileError(f"folder {exported}", got, allowed, step)
     config = audit_config(settings, listed=False)
     model = FolderAdapter(exported, name=name, threshold=threshold)
     stages = Stages()
@@ -166,18 +165,14 @@ def _listed(path: Path, graph: SensitiveGraph) -> Tensor:
     wanted = [line.strip() for line in lines if line.strip()]
     if wanted and wanted[0] in ("node_id", "node_name"):
         wanted = wanted[1:]
-    ids = graph.node_id.tolist()
-    names = graph.get("node_names")
-    known = {str(names[i]) if names is not None else str(i): row for row, i in enumerate(ids)}
+    # The last column: names where there are any, else ids.
+    known = {str(person): row for row, person in enumerate(person_ids(graph).iloc[:, -1])}
     missing = [one for one in wanted if one not in known]
     if missing or not wanted:
         got = "no ids"
         if missing:
             got = f"{len(missing)} ids that are not in the graph, the first {missing[0]!r}"
-        raise ParameterError(
-            f"--nodes {path}",
-            got,
-            "ids of the graph's people, one a line",
-            "check that the file and the graph belong together",
-        )
+        allowed = "ids of the graph's people, one a line"
+        step = "check that the file and the graph belong together"
+        raise ParameterError(f"--nodes {path}", got, allowed, step)
     return torch.tensor(sorted({known[one] for one in wanted}))

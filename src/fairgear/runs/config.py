@@ -88,12 +88,9 @@ class RunConfig(GraphSource):
             return replace(self, settings={**self.settings, "micro_batches": processes})
         if batches % processes == 0:
             return self
-        raise ParameterError(
-            "setting micro_batches",
-            f"{batches} for {processes} processes",
-            f"a multiple of {processes}",
-            "change it, or the number of processes to one that divides it",
-        )
+        got, allowed = f"{batches} for {processes} processes", f"a multiple of {processes}"
+        step = "change it, or the number of processes to one that divides it"
+        raise ParameterError("setting micro_batches", got, allowed, step)
 
 
 def _quickened(settings: Mapping[str, Any]) -> dict[str, Any]:

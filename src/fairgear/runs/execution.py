@@ -51,12 +51,8 @@ class WorldsCache:
 def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None = None) -> Audit:
     """Train and audit a model, and write everything to a folder.
 
-    A finished run is loaded. An interrupted one resumes.
-
-    Args:
-        config: what to run.
-        folder: where the results go.
-        worlds_cache: shared with other runs; the results are the same without.
+    A finished run is loaded. An interrupted one resumes. `worlds_cache` may be shared with other
+    runs; the results are the same without.
     """
     config = config.completed()
     finished = _finished(config, folder)
@@ -84,12 +80,11 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
             other_causal_models=config.other_causal_models,
         )
         training = _training(model, graph)
-    provenance = stages.provenance(graph, config.seed, device)
     found = replace(
         found,
         training=training,
         config=config.to_dict(),
-        provenance=provenance,
+        provenance=stages.provenance(graph, config.seed, device),
         notes=(*((QUICK,) if config.quick else ()), *found.notes),
     )
     write_predictions(folder.predictions, model, graph, found)
@@ -105,7 +100,8 @@ def _finished(config: RunConfig, folder: RunFolder) -> Audit | None:
     def load() -> dict[str, object] | None:
         if folder.begun():
             folder.claim(config)
-        known.extend(filter(None, [folder.finished()]))
+        # A run is complete when it has a page; a damaged one is run again.
+        known.extend(filter(None, [folder.results()] if folder.report.exists() else []))
         return known[0].to_dict() if known else None
 
     # Other processes of a job may not see the disk: they get everything except the people.
@@ -129,19 +125,14 @@ def _trained(model: Method, graph: SensitiveGraph, folder: RunFolder) -> Method:
 
 
 def _training(model: Method, graph: SensitiveGraph) -> Training:
-    history: dict[str, History] = getattr(model, "history_", {})
-    return Training(dict(history), _generator(model, graph))
-
-
-def _generator(model: Method, graph: SensitiveGraph) -> dict[str, float] | None:
-    """The quality of the counterfactual egos that a Gear was trained on; None for others."""
+    """The history, and for a Gear the quality of the counterfactual egos that it was trained on."""
+    history: dict[str, History] = dict(getattr(model, "history_", {}))
     report = report_generator(model, graph) if isinstance(model, Gear) else None
     if not isinstance(model, Gear) or report is None:
-        return None
+        return Training(history, None)
     found: dict[str, float] = asdict(report)
     if isinstance(graph.mechanism, SyntheticMechanism):
         error = generator_error(model, graph)
-        found["feature_error"] = error.feature_error
-        found["edge_precision"] = error.edge_precision
-        found["edge_recall"] = error.edge_recall
-    return found
+        for name in ("feature_error", "edge_precision", "edge_recall"):
+            found[name] = getattr(error, name)
+    return Training(history, found)

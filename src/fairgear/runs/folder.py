@@ -51,12 +51,9 @@ class AuditFolder:
             self.against.claim_for_audit()
             other.remove(AGAINST)
         if other:
-            raise FileError(
-                f"output folder {self.path}",
-                f"other files in it, such as {other[0]}",
-                "a new or empty folder, or that of an earlier audit",
-                "choose another --out",
-            )
+            got = f"other files in it, such as {other[0]}"
+            allowed = "a new or empty folder, or that of an earlier audit"
+            raise FileError(f"output folder {self.path}", got, allowed, "choose another --out")
         remove_leftovers(self.path)
 
     def remove(self) -> None:
@@ -105,12 +102,10 @@ class RunFolder(AuditFolder):
             return
         before = read_yaml(self.config) if self.config in entries else None
         if before != config.to_dict():
-            raise FileError(
-                f"output folder {self.path}",
-                _found(before, config.to_dict()),
-                "a new or empty folder, or a run with the same settings to resume",
-                "choose another --out, or remove that folder",
-            )
+            allowed = "a new or empty folder, or a run with the same settings to resume"
+            step = "choose another --out, or remove that folder"
+            got = _found(before, config.to_dict())
+            raise FileError(f"output folder {self.path}", got, allowed, step)
 
     def is_of(self, config: RunConfig, *, on_any_device: bool = False) -> bool:
         """Whether it is new, or was begun with the same settings."""
@@ -123,17 +118,10 @@ class RunFolder(AuditFolder):
             before, now = ({**one, "device": None} for one in (before, now))
         return before == now
 
-    def finished(self) -> Audit | None:
-        """The results, where the run is complete; a damaged one is run again."""
+    def results(self, *, people: bool = True) -> Audit | None:
+        """What was written, with or without the table of people; None where that is damaged."""
         try:
-            return Audit.load(self.path) if self.report.exists() else None
-        except FileError:
-            return None
-
-    def measured(self) -> Audit | None:
-        """The results without the table of people, with or without a page."""
-        try:
-            return Audit.load(self.path, people=False)
+            return Audit.load(self.path, people=people)
         except FileError:
             return None
 

@@ -42,19 +42,14 @@ def model_of(
     if _CODE.fullmatch(text):
         return adapt(import_object(text, "model"), name=text, threshold=threshold)
     if (Path(text) / "manifest.json").is_file():
-        raise FileError(
-            f"model {text}",
-            "a folder of exported worlds",
-            "a model",
-            f"run fairgear audit score {text}",
-        )
-    raise ParameterError(
-        "MODEL",
-        repr(text),
-        "the folder of a run or a saved model, MODULE:NAME of a Python object, or a "
-        "command with {graph} in it",
-        "check the path; see fairgear audit --help for examples",
+        got, step = "a folder of exported worlds", f"run fairgear audit score {text}"
+        raise FileError(f"model {text}", got, "a model", step)
+    allowed = (
+        "the folder of a run or a saved model, MODULE:NAME of a Python object, or a command with "
+        "{graph} in it"
     )
+    step = "check the path; see fairgear audit --help for examples"
+    raise ParameterError("MODEL", repr(text), allowed, step)
 
 
 def saved_model(text: str) -> Path | None:
@@ -66,17 +61,14 @@ def saved_model(text: str) -> Path | None:
 
 
 def encoding_of(*models: str | None) -> Path | None:
-    """The folder of the saved model whose way of reading one's own data must be kept, if any.
+    """The folder of the saved model by whose encoding a user's table must be read, if any.
 
-    Two models that read the same table in different ways cannot be asked about one graph.
+    Two models that encode the same table in different ways cannot score the same graph.
     """
     saved = [saved_model(text) for text in models if text is not None]
     found = [folder for folder in saved if folder is not None and (folder / ENCODING).exists()]
     if len({(folder / ENCODING).read_bytes() for folder in found}) > 1:
-        raise ParameterError(
-            "two models to compare",
-            "models trained on tables that were encoded in different ways",
-            "models trained on the same columns and values",
-            "audit each by itself",
-        )
+        got = "models trained on tables that were encoded in different ways"
+        allowed = "models trained on the same columns and values"
+        raise ParameterError("two models to compare", got, allowed, "audit each by itself")
     return found[0] if found else None

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from fairgear.compiled import limit_threads
 from fairgear.files import taking_turns
 from fairgear.progress import quiet
-from fairgear.runs import WorldsCache, run
+from fairgear.runs.execution import WorldsCache, run
 from fairgear.studies.spec import Cell
 
 # The worlds of one graph, shared by the runs of this process.
@@ -32,7 +32,7 @@ def run_cell(cell: Cell, study: Path, *, keep: bool) -> dict[str, Any]:
     # A worker that outlived its study may still be at this run.
     with taking_turns(folder.path):
         # One that kept its results alone has no page.
-        found = folder.measured() if folder.report.exists() or not keep else None
+        found = folder.results(people=False) if folder.report.exists() or not keep else None
         if found is None:
             if not folder.is_of(cell.config):
                 # Begun on another device: only finished results carry over.

@@ -147,15 +147,6 @@ def test_what_is_no_model(model: object, got: str, step: str) -> None:
     assert str(caught.value) == f"a model to audit: got {got}; allowed: {KINDS}. Next: {step}."
 
 
-def test_output_is_for_modules() -> None:
-    with pytest.raises(ParameterError) as caught:
-        adapt(CopiesSens(), output="logits")
-    assert str(caught.value) == (
-        "output of 'CopiesSens', a graph estimator: got 'logits'; allowed: 'auto': the option is "
-        "for torch modules only. Next: leave it out; for logits of other models, pass threshold=0."
-    )
-
-
 @pytest.mark.parametrize("threshold", [float("nan"), float("inf"), "high"])
 def test_thresholds_are_finite_numbers(threshold: float) -> None:
     with pytest.raises(ParameterError) as caught:

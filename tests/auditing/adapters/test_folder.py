@@ -117,17 +117,15 @@ def others(graph: SensitiveGraph, model: CausalModel) -> dict[str, Worlds]:
     edgeless = graph.replace(edge_index=graph.edge_index[:, :0])
     moved = graph.replace(x=torch.cat([graph.x[:, :1], graph.x[:, 1:] * 2], dim=1))
     return {
-        "another graph": Worlds(edgeless, model, draws=1),
-        "another graph and other features": Worlds(
-            graph.permute(torch.arange(60).flip(0)), model, draws=1
-        ),
-        "other features": Worlds(moved, model, draws=1),
-        "another causal model": Worlds(graph, FittedCausalModel().fit(graph), draws=1),
-        "another number of draws": Worlds(graph, draws=2),
-        "another seed": Worlds(graph, draws=1, seed=1),
-        "another released share": Worlds(graph, draws=1, released_share=0.5),
-        "another number of draws and another seed": Worlds(edgeless, model, draws=2, seed=1),
-        "other labels or another split": Worlds(graph.replace(y=1 - graph.y), model, draws=1),
+        "graph": Worlds(edgeless, model, draws=1),
+        "graph and features": Worlds(graph.permute(torch.arange(60).flip(0)), model, draws=1),
+        "features": Worlds(moved, model, draws=1),
+        "causal model": Worlds(graph, FittedCausalModel().fit(graph), draws=1),
+        "draws": Worlds(graph, draws=2),
+        "seed": Worlds(graph, draws=1, seed=1),
+        "released share": Worlds(graph, draws=1, released_share=0.5),
+        "draws and seed": Worlds(edgeless, model, draws=2, seed=1),
+        "labels or split": Worlds(graph.replace(y=1 - graph.y), model, draws=1),
     }
 
 
@@ -138,16 +136,16 @@ def test_other_worlds(worlds: Worlds, tmp_path: Path) -> None:
         with pytest.raises(FileError) as caught:
             adapter.check(made)
         assert str(caught.value) == (
-            f"scores in {tmp_path}: got scores of worlds with {difference}; allowed: scores of "
-            "the worlds to audit: the same graph, people in the same order, causal model, draws, "
-            "seed and released_share. Next: audit as manifest.json in the folder says, or export "
-            "these worlds."
+            f"scores in {tmp_path}: got scores of worlds that differ in {difference}; allowed: "
+            "scores of the worlds to audit: the same graph, people in the same order, causal "
+            "model, draws, seed and released_share. Next: audit as manifest.json in the folder "
+            "says, or export these worlds."
         )
 
 
 def test_an_audit_of_other_worlds_is_refused(worlds: Worlds, tmp_path: Path) -> None:
     exported(worlds, tmp_path)
-    with pytest.raises(FileError, match="scores of worlds with another seed"):
+    with pytest.raises(FileError, match="scores of worlds that differ in seed"):
         audit(FolderAdapter(tmp_path), Worlds(worlds.graph, draws=1, seed=1), nodes=NODES)
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, SGConv
 
-from fairgear.auditing.adapters import adapt
+from fairgear.auditing.adapters import ModuleAdapter, adapt
 from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import ParameterError
 
@@ -43,7 +43,7 @@ READ = [
     (
         lambda x: total(x).sigmoid()[:, None],
         lambda x: total(x).sigmoid(),
-        "Its one column of outputs lies within 0 to 1: read as probabilities.",
+        "Its one column of outputs lies within 0 to 1 and is read as probabilities.",
     ),
     (two, lambda x: two(x).softmax(1)[:, 1], "Its two columns of outputs do not sum to 1 and are "),
     (
@@ -95,18 +95,19 @@ def test_what_was_decided_is_kept(worlds: Worlds, other: World) -> None:
         adapter.scores(worlds.factual, SOME)
     assert str(caught.value) == (
         "the model 'Says' in the world 'factual-unchanged-draw-0': got scores from 3 to 3; "
-        "allowed: probabilities, 0 to 1. Next: pass output='logits'."
+        "allowed: probabilities, 0 to 1. Next: if these are logits, pass ModuleAdapter(module, "
+        "output='logits')."
     )
 
 
 def test_output_says_what_they_are(worlds: Worlds) -> None:
     half = Says(lambda x: torch.full((60, 1), 0.5))
-    logits = adapt(half, output="logits")
+    logits = ModuleAdapter(half, output="logits")
     assert logits.scores(worlds.factual, SOME)[0] == torch.sigmoid(torch.tensor(0.5).double())
-    assert adapt(half, output="probabilities").scores(worlds.factual, SOME)[0] == 0.5
+    assert ModuleAdapter(half, output="probabilities").scores(worlds.factual, SOME)[0] == 0.5
     assert logits.notes == ()
     with pytest.raises(ParameterError) as caught:
-        adapt(half, output="odds")
+        ModuleAdapter(half, output="odds")
     assert str(caught.value) == (
         "output of 'Says': got 'odds'; allowed: auto, logits, probabilities. "
         "Next: use 'auto' to decide by the outputs."
@@ -193,7 +194,7 @@ def test_layers_that_keep_a_graph_look_at_each(worlds: Worlds, layer: Any) -> No
     assert any(value is not None for value in kept.values())
     assert adapter.notes[0] == (
         "It has layers that cache the first graph they see (cached=True): here they read every "
-        "graph anew."
+        "graph."
     )
     assert len(plain.notes) == 1
 
@@ -263,8 +264,10 @@ def test_a_state_that_is_changed_is_put_back(worlds: Worlds, other: World) -> No
     module = Counts()
     held = module.asked
     before = {name: value.clone() for name, value in module.state_dict().items()}
-    adapter = adapt(module, output="logits")
-    alone = [adapt(Counts(), output="logits").scores(w, ALL) for w in (worlds.factual, other)]
+    adapter = ModuleAdapter(module, output="logits")
+    alone = [
+        ModuleAdapter(Counts(), output="logits").scores(w, ALL) for w in (worlds.factual, other)
+    ]
     for world, expected in zip((worlds.factual, other), alone, strict=True):
         np.testing.assert_array_equal(adapter.scores(world, ALL), expected)
     np.testing.assert_allclose(alone[1], other.graph.x.sum(dim=1).sigmoid().numpy(), rtol=1e-6)
@@ -298,7 +301,7 @@ def test_a_state_that_stays_is_not_spoken_of(worlds: Worlds) -> None:
         def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
             return (self.links @ x).sum(dim=1)
 
-    adapter = adapt(Quiet(), output="logits")
+    adapter = ModuleAdapter(Quiet(), output="logits")
     adapter.scores(worlds.factual, SOME)
     assert adapter.notes == ()
 
@@ -315,7 +318,7 @@ def test_a_sparse_state_is_put_back(worlds: Worlds) -> None:
             return (self.links @ x).sum(dim=1)
 
     module = Doubles()
-    adapter = adapt(module, output="logits")
+    adapter = ModuleAdapter(module, output="logits")
     adapter.scores(worlds.factual, SOME)
     assert torch.equal(module.links.to_dense(), torch.eye(60))
     assert adapter.notes == (STATE,)

@@ -152,11 +152,11 @@ def test_a_folder_of_something_else(worlds: Worlds, graph: SensitiveGraph, tmp_p
     fitted = FittedCausalModel().fit(graph)
     scaled = graph.replace(x=torch.cat([graph.x[:, :1], graph.x[:, 1:] * 2], dim=1))
     export_worlds(Worlds(graph, fitted), tmp_path / "c", nodes=NODES, self_people=0)
-    alone = "worlds with other people for self, or other causal models"
+    alone = "worlds that differ in people for self, or other causal models"
     for again, folder, self_people, got in (
         (worlds, tmp_path / "a", 1, alone),
-        (Worlds(graph, draws=2, seed=4), tmp_path / "a", 0, "worlds with another seed"),
-        (Worlds(scaled, fitted), tmp_path / "c", 0, "worlds with other features"),
+        (Worlds(graph, draws=2, seed=4), tmp_path / "a", 0, "worlds that differ in seed"),
+        (Worlds(scaled, fitted), tmp_path / "c", 0, "worlds that differ in features"),
         (worlds, tmp_path / "b", 0, "other files"),
         (worlds, tmp_path / "b" / "thesis.txt", 0, "not a directory"),
     ):
@@ -171,13 +171,10 @@ def test_a_folder_of_something_else(worlds: Worlds, graph: SensitiveGraph, tmp_p
 @pytest.mark.parametrize(
     ("about", "got"),
     [
-        ({"dataset": "bail", "seed": 3}, "another dataset"),
-        (
-            {"seed": 4, "data": {"label": "y", "drop": ["b"]}},
-            "another seed and other columns left out",
-        ),
-        ({"nodes": "all", "draws": 5}, "another number of draws and other people to audit"),
-        ({"self_people": 9}, "another number of people for self"),
+        ({"dataset": "bail", "seed": 3}, "dataset"),
+        ({"seed": 4, "data": {"label": "y", "drop": ["b"]}}, "seed and drop"),
+        ({"nodes": "all", "draws": 5}, "draws and nodes"),
+        ({"self_people": 9}, "self people"),
     ],
 )
 def test_what_differs_is_named(
@@ -196,12 +193,14 @@ def test_what_differs_is_named(
             self_people=about.get("self_people", 0),
             about={"audit": {**begun, **about}},
         )
-    assert str(caught.value).startswith(f"export folder {tmp_path}: got worlds with {got}; allowed")
+    assert str(caught.value).startswith(
+        f"export folder {tmp_path}: got worlds that differ in {got}; allowed"
+    )
 
 
 def test_other_people_to_audit(worlds: Worlds, tmp_path: Path) -> None:
     export_worlds(worlds, tmp_path, nodes=NODES, self_people=0)
-    with pytest.raises(FileError, match="got worlds with other people to audit;"):
+    with pytest.raises(FileError, match="got worlds that differ in people to audit;"):
         export_worlds(worlds, tmp_path, nodes=NODES[1:], self_people=0)
 
 

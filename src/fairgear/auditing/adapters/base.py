@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from numbers import Real
@@ -66,6 +66,9 @@ class Adapter(ABC):
     # How scores are read is decided once, in the first world.
     _decided: bool = False
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, threshold={self.threshold:g})"
+
     @abstractmethod
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """One finite score for each row in `nodes` of the world's graph, in their order."""
@@ -85,7 +88,7 @@ class Adapter(ABC):
         return True
 
     def threads(self) -> AbstractContextManager[None]:
-        """One thread where each prediction is a small step, the usual number where it is not."""
+        """One thread where each prediction is a small step, all threads where it is not."""
         return one_thread() if self.small_steps else nullcontext()
 
     def with_options(self, *, name: str | None = None, threshold: float | None = None) -> Self:
@@ -102,9 +105,8 @@ class Adapter(ABC):
             return
         what = f"threshold of {self.name!r}"
         if not isinstance(threshold, Real) or not math.isfinite(threshold):
-            raise ParameterError(
-                what, repr(threshold), "a finite number", "leave it out to use 0.5"
-            )
+            step = "leave it out to use 0.5"
+            raise ParameterError(what, repr(threshold), "a finite number", step)
         if self.probabilities and not 0 < threshold < 1:
             allowed = "more than 0, less than 1: its outputs are turned into probabilities"
             raise ParameterError(what, threshold, allowed, "use 0.5 where logits would be cut at 0")
@@ -118,6 +120,10 @@ class Adapter(ABC):
     def _where(self, world: World) -> str:
         """The model and the world, as errors name them."""
         return f"the model {self.name!r} in the world {world.name!r}"
+
+    def _refusal(self, world: World, got: str, allowed: str, next_step: str) -> ParameterError:
+        """The error for what the model did in a world."""
+        return ParameterError(self._where(world), got, allowed, next_step)
 
     def _person(self, world: World, row: int) -> int | str:
         """A person, as errors name them."""
@@ -133,12 +139,25 @@ class Adapter(ABC):
         except (Exception, SystemExit) as error:
             # Code that ends the process would end the audit too, and call it a success.
             reason = (str(error).splitlines() or [""])[0]
-            raise ParameterError(
-                self._where(world),
-                f"{type(error).__name__}: {reason}",
-                "a model that answers in every world",
-                next_step,
-            ) from error
+            got = f"{type(error).__name__}: {reason}"
+            allowed = "a model that answers in every world"
+            raise self._refusal(world, got, allowed, next_step) from error
+
+    def _columns(self, world: World, values: object, count: int) -> Floats:
+        """What the model returned for `count` people as (count, 1) or (count, 2) of float64."""
+        array = _as_array(values)
+        if array is None or array.dtype.kind not in "biuf":
+            kind = type(values).__name__ if array is None or array.ndim == 0 else array.dtype
+            got, allowed = f"{kind}, which holds no numbers", f"{count} scores, one a node"
+            raise self._refusal(world, got, allowed, "return an array or a tensor of numbers")
+        if array.shape not in ((count,), (count, 1), (count, 2)):
+            raise self._refusal(
+                world,
+                f"scores of shape {array.shape}",
+                f"shape ({count},), ({count}, 1) or ({count}, 2), one row a node",
+                "return one score for each node, in the order of the graph",
+            )
+        return array.reshape(count, -1).astype(np.float64)
 
     def _checked(
         self,
@@ -149,30 +168,28 @@ class Adapter(ABC):
         probabilities: bool = False,
         next_step: str = "pass a threshold, such as 0 for logits, or keep them within 0 and 1",
     ) -> Floats:
-        """The scores, checked.
+        """The scores of the people in `rows`, checked.
 
-        Args:
-            world: where the model was called.
-            values: one score for each person.
-            rows: of the people, for messages.
-            probabilities: whether they must be probabilities, whatever the threshold is.
-            next_step: what to do where they are not and must be.
+        With `probabilities` they must lie within 0 and 1 whatever the threshold is; `next_step`
+        says what to do where they do not.
         """
         if not self._decided:
             self._decided = True
             if ((values == 0) | (values == 1)).all():
                 self._note("It gives answers, not scores: AUROC ranks by them.")
-        where = self._where(world)
-        check_finite(where, values, lambda place: self._person(world, int(rows[place])))
-        if probabilities or self.probabilities:
-            allowed = "probabilities, 0 to 1"
-        elif self._any_numbers:
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            first = self._person(world, int(rows[wrong[0]]))
+            got = f"{len(wrong)} NaN or infinite scores, the first of node {first!r}"
+            step = "find out why the model gives no score there"
+            raise self._refusal(world, got, "finite numbers", step)
+        must_be = probabilities or self.probabilities
+        if self._any_numbers and not must_be:
             return values
-        else:
-            allowed = "0 to 1, unless a threshold is given"
         if not within_unit(values):
             got = f"scores from {values.min():.4g} to {values.max():.4g}"
-            raise ParameterError(where, got, allowed, next_step)
+            allowed = "probabilities, 0 to 1" if must_be else "0 to 1, unless a threshold is given"
+            raise self._refusal(world, got, allowed, next_step)
         return np.clip(values, 0, 1)
 
 
@@ -189,61 +206,6 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def as_columns(what: str, values: object, count: int) -> Floats:
-    """What a model returned as a matrix (count, 1) or (count, 2) of float64.
-
-    Args:
-        what: the model and the world, for messages.
-        values: an array, tensor, list, Series or table of numbers.
-        count: how many people it should have scored.
-    """
-    array = _as_array(values)
-    if array is None or array.dtype.kind not in "biuf":
-        kind = type(values).__name__ if array is None or array.ndim == 0 else array.dtype
-        raise ParameterError(
-            what,
-            f"{kind}, which holds no numbers",
-            f"{count} scores, one a node",
-            "return an array or a tensor of numbers",
-        )
-    if array.shape not in ((count,), (count, 1), (count, 2)):
-        raise ParameterError(
-            what,
-            f"scores of shape {array.shape}",
-            f"shape ({count},), ({count}, 1) or ({count}, 2), one row a node",
-            "return one score for each node, in the order of the graph",
-        )
-    return array.reshape(count, -1).astype(np.float64)
-
-
-def check_order(what: str, values: object, ids: Integers) -> None:
-    """Refuse a Series whose index says that it is not in the order of the graph."""
-    if not isinstance(values, pd.Series) or len(values) != len(ids):
-        return
-    index = values.index.to_numpy()
-    if index.dtype.kind not in "iu" or np.array_equal(index, np.arange(len(ids))):
-        return
-    if not np.array_equal(index, ids) and np.array_equal(np.sort(index), np.sort(ids)):
-        raise ParameterError(
-            what,
-            "a Series whose index holds the node ids in another order",
-            "scores in the order of the graph",
-            "return scores.loc[graph.node_id.numpy()]",
-        )
-
-
-def check_finite(what: str, values: Floats, person: Callable[[int], int | str]) -> None:
-    """Every person has a finite number; `person` names the one at a place."""
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if len(wrong):
-        raise ParameterError(
-            what,
-            f"{len(wrong)} NaN or infinite scores, the first of node {person(int(wrong[0]))!r}",
-            "finite numbers",
-            "find out why the model gives no score there",
-        )
 
 
 def within_unit(values: Floats) -> bool:

@@ -95,21 +95,15 @@ class CommandAdapter(Adapter):
         if status:
             ended = f"signal {-status}" if status < 0 else f"exit status {status}"
             last = _last_line(complaints)
-            raise self._failed(
-                world,
-                f"{ended}: {last}" if last else ended,
-                "a program that ends with exit status 0",
-                "run the command by hand on one graph",
-            )
+            got = f"{ended}: {last}" if last else ended
+            step = "run the command by hand on one graph"
+            raise self._refusal(world, got, "a program that ends with exit status 0", step)
         if not any("{scores}" in word for word in self._words):
             return printed
         if not scores.exists():
-            raise self._failed(
-                world,
-                "no file where {scores} is",
-                "a program that writes its scores there",
-                "write node_id,score to that path, or leave {scores} out and print them",
-            )
+            allowed = "a program that writes its scores there"
+            step = "write node_id,score to that path, or leave {scores} out and print them"
+            raise self._refusal(world, "no file where {scores} is", allowed, step)
         return scores
 
     def _status(self, world: World, words: Sequence[str], printed: Path, complaints: Path) -> int:
@@ -124,30 +118,22 @@ class CommandAdapter(Adapter):
                     start_new_session=True,
                 )
             except OSError as error:
-                raise self._failed(
-                    world,
-                    f"{words[0]!r}: {(error.strerror or str(error)).lower()}",
-                    "a program that can be run",
-                    "check its name and path, and whether it may be executed",
-                ) from error
+                got = f"{words[0]!r}: {(error.strerror or str(error)).lower()}"
+                step = "check its name and path, and whether it may be executed"
+                raise self._refusal(world, got, "a program that can be run", step) from error
             try:
                 return process.wait(timeout=self._time_limit)
             except subprocess.TimeoutExpired as error:
-                raise self._failed(
-                    world,
-                    f"no end after {self._time_limit:g} seconds",
-                    f"at most {self._time_limit:g} seconds a world",
-                    "give it a longer time_limit, or make it faster",
-                ) from error
+                seconds = f"{self._time_limit:g} seconds"
+                got, allowed = f"no end after {seconds}", f"at most {seconds} a world"
+                step = "give it a longer time_limit, or make it faster"
+                raise self._refusal(world, got, allowed, step) from error
             finally:
                 # Also on Ctrl-C, which its session does not receive; and background processes
                 # that it left running are killed too.
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-
-    def _failed(self, world: World, got: str, allowed: str, next_step: str) -> ParameterError:
-        return ParameterError(self._where(world), got, allowed, next_step)
 
 
 def _words(command: str) -> list[str]:

@@ -21,13 +21,7 @@ _KINDS = (
 )
 
 
-def adapt(
-    model: object,
-    *,
-    name: str | None = None,
-    threshold: float | None = None,
-    output: str = "auto",
-) -> Adapter:
+def adapt(model: object, *, name: str | None = None, threshold: float | None = None) -> Adapter:
     """The adapter of `model`; an adapter is returned as it is, or as a copy with other options.
 
     Args:
@@ -35,47 +29,35 @@ def adapt(
             callable from a graph to scores, or an adapter.
         name: what reports call it.
         threshold: scores above it give label 1; the model's own, or 0.5, if not given.
-        output: for a torch module: "logits", "probabilities", or "auto" to decide by its outputs.
     """
-    if isinstance(model, type):
-        raise _unfit(f"the class {model.__name__}", "pass an instance, fitted")
     found: Any = model
-    adapter: Adapter
+    if isinstance(found, type):
+        raise _unfit(f"the class {found.__name__}", "pass an instance, fitted")
     if isinstance(found, Adapter):
         changed = name is not None or threshold is not None
-        adapter = found.with_options(name=name, threshold=threshold) if changed else found
-    elif _over_graphs(found):
-        adapter = EstimatorAdapter(found, name=name, threshold=threshold)
-    elif isinstance(found, nn.Module):
-        return ModuleAdapter(found, name=name, threshold=threshold, output=output)
-    elif hasattr(found, "fit") and (
-        hasattr(found, "predict_proba") or hasattr(found, "decision_function")
-    ):
-        adapter = TableAdapter(found, name=name, threshold=threshold)
-    elif callable(found):
-        adapter = CallableAdapter(found, name=name, threshold=threshold)
-    elif isinstance(found, str):
+        return found.with_options(name=name, threshold=threshold) if changed else found
+    if _over_graphs(found):
+        return EstimatorAdapter(found, name=name, threshold=threshold)
+    if isinstance(found, nn.Module):
+        return ModuleAdapter(found, name=name, threshold=threshold)
+    scores = hasattr(found, "predict_proba") or hasattr(found, "decision_function")
+    if hasattr(found, "fit") and scores:
+        return TableAdapter(found, name=name, threshold=threshold)
+    if callable(found):
+        return CallableAdapter(found, name=name, threshold=threshold)
+    if isinstance(found, str):
         raise _unfit(f"the text {found!r}", "pass CommandAdapter(...) or FolderAdapter(...)")
-    else:
-        step = "pass a callable, such as lambda graph: scores(graph)"
-        raise _unfit(f"a {type(found).__name__}", step)
-    if output != "auto":
-        raise ParameterError(
-            f"output of {adapter.name!r}, a {adapter.kind}",
-            repr(output),
-            "'auto': the option is for torch modules only",
-            "leave it out; for logits of other models, pass threshold=0",
-        )
-    return adapter
+    step = "pass a callable, such as lambda graph: scores(graph)"
+    raise _unfit(f"a {type(found).__name__}", step)
 
 
 def _over_graphs(model: Any) -> bool:
     """Whether it has the interface of fairgear's methods."""
-    ask = getattr(model, "predict_proba", None)
-    if not callable(ask):
+    predict = getattr(model, "predict_proba", None)
+    if not callable(predict):
         return False
     try:
-        takes_nodes = "nodes" in inspect.signature(ask).parameters
+        takes_nodes = "nodes" in inspect.signature(predict).parameters
     except (TypeError, ValueError):
         # Compiled functions may have no signature.
         takes_nodes = False

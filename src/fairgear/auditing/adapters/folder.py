@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.exchange.manifest import WorldEntry, read_manifest
+from fairgear.auditing.exchange.manifest import WorldEntry, differences, read_manifest, settled_by
 from fairgear.auditing.exchange.score_files import SCORE_ENDINGS, read_scores
 from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import FileError
@@ -34,7 +35,7 @@ class FolderAdapter(Adapter):
         self._set_threshold(threshold)
         self.manifest = read_manifest(self._folder)
         self._entries = {entry.name: entry for entry in self.manifest.worlds}
-        self._ids = self.manifest.ids()
+        self._ids = np.array(self.manifest.node_ids, dtype=np.int64)
         self.default_self_people = sum(
             entry.protocol == "strict" and entry.intervention.startswith("self ")
             for entry in self.manifest.worlds
@@ -43,35 +44,32 @@ class FolderAdapter(Adapter):
     def can_score(self, world: World) -> bool:
         """Whether the world was exported."""
         entry = self._entries.get(world.name)
-        return entry is not None and entry.is_of(world)
+        question = (world.protocol, world.intervention, world.draw)
+        return entry is not None and question == (entry.protocol, entry.intervention, entry.draw)
 
     def check(self, worlds: Worlds) -> None:
         """Refuse worlds other than the exported ones, and an incomplete folder."""
-        differs = self.manifest.differences(worlds)
+        differs = differences(self.manifest.to_dict(), settled_by(worlds))
         if differs:
-            raise FileError(
-                f"scores in {self._folder}",
-                f"scores of worlds with {' and '.join(differs)}",
-                "scores of the worlds to audit: the same graph, people in the same order, "
-                "causal model, draws, seed and released_share",
-                "audit as manifest.json in the folder says, or export these worlds",
+            got = f"scores of worlds that differ in {' and '.join(differs)}"
+            allowed = (
+                "scores of the worlds to audit: the same graph, people in the same order, causal "
+                "model, draws, seed and released_share"
             )
-        missing = self._missing()
-        if missing:
-            raise self._incomplete(missing)
+            step = "audit as manifest.json in the folder says, or export these worlds"
+            raise self._error(got, allowed, step)
+        if not all(map(self._scores, self.manifest.worlds)):
+            raise self._incomplete()
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """The scores written for `nodes`; the world's graph is not built."""
         if not self.can_score(world):
-            raise FileError(
-                f"scores in {self._folder}",
-                f"no world {world.name!r} in its manifest",
-                "worlds that were exported",
-                "export with the same causal model, draws, seed and people as the audit",
-            )
+            got = f"no world {world.name!r} in its manifest"
+            step = "export with the same causal model, draws, seed and people as the audit"
+            raise self._error(got, "worlds that were exported", step)
         path = self._scores(self._entries[world.name])
         if path is None:
-            raise self._incomplete(self._missing())
+            raise self._incomplete()
         rows = nodes.cpu().numpy()
         values = read_scores(
             path, self._ids, rows, what=f"scores {path}", names=self.manifest.node_names
@@ -79,22 +77,20 @@ class FolderAdapter(Adapter):
         return self._checked(world, values, rows)
 
     def _person(self, world: World, row: int) -> int | str:
-        return self.manifest.name_of(row)
+        # Those of the manifest: the world's graph is not built.
+        return (self.manifest.node_names or self.manifest.node_ids)[row]
 
     def _scores(self, entry: WorldEntry) -> Path | None:
         """The file with the scores of a world, in any of the formats."""
-        usual = self._folder / entry.scores
-        forms = (usual.with_suffix(ending) for ending in SCORE_ENDINGS)
-        return next((path for path in forms if path.exists()), None)
+        paths = ((self._folder / entry.scores).with_suffix(end) for end in SCORE_ENDINGS)
+        return next((path for path in paths if path.exists()), None)
 
-    def _missing(self) -> list[WorldEntry]:
-        return [entry for entry in self.manifest.worlds if self._scores(entry) is None]
+    def _incomplete(self) -> FileError:
+        missing = [entry for entry in self.manifest.worlds if self._scores(entry) is None]
+        count = f"{len(missing)} of {len(self.manifest.worlds)} score files missing"
+        got = f"{count}, the first {missing[0].scores}"
+        step = "score the remaining graphs, as README.txt in the folder says"
+        return self._error(got, "a score file for every world", step)
 
-    def _incomplete(self, missing: list[WorldEntry]) -> FileError:
-        return FileError(
-            f"scores in {self._folder}",
-            f"{len(missing)} of {len(self.manifest.worlds)} score files missing, "
-            f"the first {missing[0].scores}",
-            "a score file for every world",
-            "score the remaining graphs, as README.txt in the folder says",
-        )
+    def _error(self, got: str, allowed: str, next_step: str) -> FileError:
+        return FileError(f"scores in {self._folder}", got, allowed, next_step)

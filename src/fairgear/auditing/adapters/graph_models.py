@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
+import numpy as np
+import pandas as pd
 from torch import Tensor
 
-from fairgear.auditing.adapters.base import Adapter, as_columns, check_order
+from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.worlds import World
 from fairgear.errors import NotFittedError
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.base import Method
-from fairgear.metrics.inputs import Floats
-
-
-class GraphEstimator(Protocol):
-    """What `EstimatorAdapter` calls; it also has `threshold_`, which `fit` sets."""
-
-    def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Any:
-        """Probabilities (m, 2) of the classes 0 and 1 for the rows `nodes` of `graph`."""
+from fairgear.metrics.inputs import Floats, Integers
 
 
 class EstimatorAdapter(Adapter):
-    """A fitted estimator with `predict_proba(graph, *, nodes=)` and `threshold_`.
+    """A fitted estimator with `predict_proba(graph, *, nodes=)`, (m, 2), and `threshold_`.
 
     Args:
-        model: every fitted `Method` is one.
+        model: such as any fitted `Method`.
         name: the method's, or that of its class, if not given.
         threshold: `threshold_` if not given.
     """
 
     def __init__(
-        self, model: GraphEstimator, *, name: str | None = None, threshold: float | None = None
+        self, model: Any, *, name: str | None = None, threshold: float | None = None
     ) -> None:
         self.original = self._model = model
         ours = isinstance(model, Method)
@@ -45,12 +40,9 @@ class EstimatorAdapter(Adapter):
         self._copies = not ours
         learned = getattr(model, "threshold_", None)
         if learned is None and (ours or threshold is None):
-            raise NotFittedError(
-                f"the model {self.name!r}",
-                "one whose threshold_ is None",
-                "a fitted model",
-                "call fit(graph) first, or set threshold_",
-            )
+            what, got = f"the model {self.name!r}", "one whose threshold_ is None"
+            step = "call fit(graph) first, or set threshold_"
+            raise NotFittedError(what, got, "a fitted model", step)
         self._set_threshold(learned if threshold is None else threshold)
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
@@ -59,7 +51,7 @@ class EstimatorAdapter(Adapter):
         with self._calling(world, "check that predict_proba(graph, nodes=nodes) works on its own"):
             given = own_copy(graph) if self._copies else graph
             found = self._model.predict_proba(given, nodes=nodes)
-        values = as_columns(self._where(world), found, len(nodes))
+        values = self._columns(world, found, len(nodes))
         rows = nodes.cpu().numpy()
         step = "return probabilities from predict_proba"
         # predict_proba promises probabilities, whatever the threshold.
@@ -96,8 +88,11 @@ class CallableAdapter(Adapter):
         with self._calling(world, "check that it works when it is called with a graph alone"):
             found = self._model(own_copy(graph))
         ids = graph.node_id.cpu().numpy()
-        check_order(self._where(world), found, ids)
-        table = as_columns(self._where(world), found, len(ids))
+        if _is_reordered(found, ids):
+            got = "a Series whose index holds the node ids in another order"
+            step = "return scores.loc[graph.node_id.numpy()]"
+            raise self._refusal(world, got, "scores in the order of the graph", step)
+        table = self._columns(world, found, len(ids))
         rows = nodes.cpu().numpy()
         values = table[rows, -1]
         if table.shape[1] == 1:
@@ -105,6 +100,16 @@ class CallableAdapter(Adapter):
         # The second of two logits means nothing without the first.
         step = "return one column, such as softmax(outputs)[:, 1]"
         return self._checked(world, values, rows, probabilities=True, next_step=step)
+
+
+def _is_reordered(values: object, ids: Integers) -> bool:
+    """Whether they are a Series whose index says that it is not in the order of the graph."""
+    if not isinstance(values, pd.Series) or len(values) != len(ids):
+        return False
+    index = values.index.to_numpy()
+    if index.dtype.kind not in "iu" or np.array_equal(index, np.arange(len(ids))):
+        return False
+    return not np.array_equal(index, ids) and np.array_equal(np.sort(index), np.sort(ids))
 
 
 def own_copy(graph: SensitiveGraph) -> SensitiveGraph:

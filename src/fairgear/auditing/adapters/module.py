@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairgear.auditing.adapters.base import Adapter, as_columns, within_unit
+from fairgear.auditing.adapters.base import Adapter, within_unit
 from fairgear.auditing.worlds import World
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
@@ -19,6 +19,7 @@ from fairgear.metrics.inputs import Floats
 
 Output = Literal["auto", "logits", "probabilities"]
 _CALLABLE = "pass a callable such as lambda graph: module(graph.x, graph.edge_index)[:, 1]"
+_LOGITS = "if these are logits, pass ModuleAdapter(module, output='logits')"
 # How far from 1 a row of probabilities in half precision may end.
 _SUM_ERROR = 2e-3
 
@@ -51,12 +52,8 @@ class ModuleAdapter(Adapter):
         self.name = name or type(module).__name__
         self._set_threshold(threshold)
         if output not in get_args(Output):
-            raise ParameterError(
-                f"output of {self.name!r}",
-                repr(output),
-                ", ".join(get_args(Output)),
-                "use 'auto' to decide by the outputs",
-            )
+            what, step = f"output of {self.name!r}", "use 'auto' to decide by the outputs"
+            raise ParameterError(what, repr(output), ", ".join(get_args(Output)), step)
         self._output = output
         self._check_signature()
 
@@ -66,31 +63,26 @@ class ModuleAdapter(Adapter):
         with self._calling(world, f"check that module(x, edge_index) works, or {_CALLABLE}"):
             found = self._forward(graph)
         if not isinstance(found, Tensor):
-            raise ParameterError(
-                self._where(world), f"a {type(found).__name__}", "one tensor", _CALLABLE
-            )
-        table = as_columns(self._where(world), found, len(graph.x))
+            raise self._refusal(world, f"a {type(found).__name__}", "one tensor", _CALLABLE)
+        table = self._columns(world, found, len(graph.x))
         if self._output == "auto":
             self._output = self._decide(table)
         rows = nodes.cpu().numpy()
         values = _logistic(table[rows]) if self._output == "logits" else table[rows, -1]
-        return self._checked(world, values, rows, next_step="pass output='logits'")
+        return self._checked(world, values, rows, next_step=_LOGITS)
 
     def _check_signature(self) -> None:
         try:
             signature = inspect.signature(self._module.forward)
         except (TypeError, ValueError):
-            # A compiled forward may have no signature; the first call will tell.
+            # A compiled forward may have no signature; the first call will show.
             return
         try:
             signature.bind("x", "edge_index")
         except TypeError as error:
-            raise ParameterError(
-                f"the model {self.name!r}",
-                f"forward{signature.replace(return_annotation=signature.empty)}",
-                "forward(x, edge_index)",
-                _CALLABLE,
-            ) from error
+            got = f"forward{signature.replace(return_annotation=signature.empty)}"
+            what, allowed = f"the model {self.name!r}", "forward(x, edge_index)"
+            raise ParameterError(what, got, allowed, _CALLABLE) from error
 
     def _forward(self, graph: SensitiveGraph) -> object:
         first = next(self._module.parameters(), next(self._module.buffers(), graph.x))
@@ -98,13 +90,13 @@ class ModuleAdapter(Adapter):
         # Copies: a layer that works in place must not reach the graph.
         x = graph.x.to(first.device, kind, copy=True)
         edge_index = graph.edge_index.to(first.device, copy=True)
-        with torch.no_grad(), _evaluating(self._module) as forgetful:
-            if forgetful:
+        with torch.no_grad(), _evaluating(self._module) as caches:
+            if caches:
                 self._note(
                     "It has layers that cache the first graph they see (cached=True): here they "
-                    "read every graph anew."
+                    "read every graph."
                 )
-            restore = saved_buffers(self._module)
+            restore = _saved_buffers(self._module)
             try:
                 found = self._module(x, edge_index)
                 # What it returned may be the very state that is restored.
@@ -119,17 +111,16 @@ class ModuleAdapter(Adapter):
     def _decide(self, table: Floats) -> Output:
         """Whether the outputs are logits; rows that are not finite are ignored."""
         known = table[np.isfinite(table).all(axis=1)]
+        found: Output = "probabilities" if within_unit(known) else "logits"
         if table.shape[1] == 1:
-            if within_unit(known):
-                self._note("Its one column of outputs lies within 0 to 1: read as probabilities.")
-                return "probabilities"
-            self._note("Its one column of outputs goes beyond 0 to 1 and is read as logits.")
-            return "logits"
-        if within_unit(known) and np.allclose(known.sum(axis=1), 1, rtol=0, atol=_SUM_ERROR):
-            self._note("Its two columns of outputs sum to 1 and are read as probabilities.")
-            return "probabilities"
-        self._note("Its two columns of outputs do not sum to 1 and are read as logits.")
-        return "logits"
+            lies = "lies within" if found == "probabilities" else "goes beyond"
+            self._note(f"Its one column of outputs {lies} 0 to 1 and is read as {found}.")
+            return found
+        if not np.allclose(known.sum(axis=1), 1, rtol=0, atol=_SUM_ERROR):
+            found = "logits"
+        add_up = "sum" if found == "probabilities" else "do not sum"
+        self._note(f"Its two columns of outputs {add_up} to 1 and are read as {found}.")
+        return found
 
 
 def _logistic(logits: Floats) -> Floats:
@@ -146,63 +137,56 @@ def _evaluating(module: nn.Module) -> Iterator[bool]:
     parts = list(module.modules())
     modes = [part.training for part in parts]
     # PyG's attribute of layers that compute what depends on the edges only once.
-    keepers = [part for part in parts if getattr(part, "cached", None) is True]
+    caching = [part for part in parts if getattr(part, "cached", None) is True]
     kept = [
         {key: value for key, value in vars(part).items() if key.startswith("_cached")}
-        for part in keepers
+        for part in caching
     ]
     try:
         module.eval()
-        for part, memory in zip(keepers, kept, strict=True):
-            vars(part).update(cached=False, **dict.fromkeys(memory))
-        yield bool(keepers)
+        for part, cache in zip(caching, kept, strict=True):
+            vars(part).update(cached=False, **dict.fromkeys(cache))
+        yield bool(caching)
     finally:
         for part, mode in zip(parts, modes, strict=True):
             part.training = mode
-        for part, memory in zip(keepers, kept, strict=True):
-            vars(part).update(cached=True, **memory)
+        for part, cache in zip(caching, kept, strict=True):
+            vars(part).update(cached=True, **cache)
 
 
-def saved_buffers(module: nn.Module) -> Callable[[], bool]:
+def _saved_buffers(module: nn.Module) -> Callable[[], bool]:
     """Copy every buffer; the result restores them, and returns whether any had changed."""
     kept = []
     for part in module.modules():
         held: dict[str, Tensor | None] = dict(part._buffers.items())
-        copies = {name: _copied(value) for name, value in held.items() if value is not None}
+        copies = {
+            name: (value.detach().clone(), value._version)
+            for name, value in held.items()
+            if value is not None
+        }
         kept.append((part, held, copies))
 
     def restore() -> bool:
-        changed = [_restored(part, held, copies) for part, held, copies in kept]
-        return any(changed)
+        changed = False
+        for part, held, copies in kept:
+            for name in [name for name in part._buffers if name not in held]:
+                delattr(part, name)
+                changed = True
+            for name, value in held.items():
+                if getattr(part, name) is not value:
+                    setattr(part, name, value)
+                    changed = True
+                # The tensor itself, not only its name: other objects may refer to it.
+                if value is not None and not _is_same(value, *copies[name]):
+                    with torch.no_grad():
+                        value.copy_(copies[name][0])
+                    changed = True
+        return changed
 
     return restore
 
 
-def _copied(value: Tensor) -> tuple[Tensor, int]:
-    return value.detach().clone(), value._version
-
-
-def _restored(
-    part: nn.Module, held: dict[str, Tensor | None], copies: dict[str, tuple[Tensor, int]]
-) -> bool:
-    """Restore the buffers of one part; returns whether any had changed."""
-    new = [name for name in part._buffers if name not in held]
-    for name in new:
-        delattr(part, name)
-    changed = bool(new)
-    for name, value in held.items():
-        if getattr(part, name) is not value:
-            setattr(part, name, value)
-            changed = True
-        # The tensor itself, not only its name: other objects may refer to it.
-        if value is not None and not _is_still(value, *copies[name]):
-            with torch.no_grad():
-                value.copy_(copies[name][0])
-            changed = True
-    return changed
-
-
-def _is_still(value: Tensor, copy: Tensor, version: int) -> bool:
+def _is_same(value: Tensor, copy: Tensor, version: int) -> bool:
     if value.layout != torch.strided:
         # Sparse tensors cannot be compared by value, but count their changes.
         return value._version == version

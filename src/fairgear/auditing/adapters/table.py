@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from fairgear.auditing.adapters.base import Adapter, as_columns
+from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
@@ -38,7 +38,7 @@ class Cut:
         method: what gives the scores; a decision function is turned into probabilities by the
             logistic function.
         threshold: of probabilities.
-        note: how the model was read, if not in the usual way.
+        note: how the model was read, where that needs to be said.
     """
 
     method: Method
@@ -84,7 +84,7 @@ class TableAdapter(Adapter):
         world, everyone = worlds.factual, torch.arange(len(worlds.graph.x))
         with self._calling(world, "check that its predict answers for the features of the graph"):
             answers = self._model.predict(self._features(world.graph, everyone))
-        expected = as_columns(self._where(world), answers, len(everyone))[:, -1] == 1
+        expected = self._columns(world, answers, len(everyone))[:, -1] == 1
         cuts, differing = possible_cuts(self._model), []
         for cut in cuts:
             labels = self._call(world, everyone, cut.method) > cut.threshold
@@ -111,13 +111,14 @@ class TableAdapter(Adapter):
             found = getattr(self._model, method)(features)
             if method == "decision_function":
                 found = expit(found)
-        return as_columns(self._where(world), found, len(rows))[:, -1]
+        return self._columns(world, found, len(rows))[:, -1]
 
     def _set_threshold(self, threshold: float | None) -> None:
         super()._set_threshold(threshold)
         if threshold is not None:
-            usual = "predict_proba" if hasattr(self._model, "predict_proba") else self._cut.method
-            self._read(Cut(usual, self.threshold))
+            has_probabilities = hasattr(self._model, "predict_proba")
+            method = "predict_proba" if has_probabilities else self._cut.method
+            self._read(Cut(method, self.threshold))
 
     def _read(self, cut: Cut) -> None:
         """Read the model in this way, and drop the note on any other."""
@@ -134,12 +135,9 @@ class TableAdapter(Adapter):
         if wanted is not None:
             unknown = [str(name) for name in wanted if name not in graph.feature_names]
             if unknown:
-                raise ParameterError(
-                    f"features of the model {self.name!r}",
-                    f"columns that the graph does not have: {listed(unknown)}",
-                    listed(graph.feature_names),
-                    f"fit it on the graph's features, or {_CALLABLE}",
-                )
+                got = f"columns that the graph does not have: {listed(unknown)}"
+                step = f"fit it on the graph's features, or {_CALLABLE}"
+                raise self._error("features", got, listed(graph.feature_names), step)
             if column is not None and graph.feature_names[column] not in wanted:
                 self._note(_BLIND)
             return pd.DataFrame(x, columns=graph.feature_names)[list(wanted)]
@@ -150,31 +148,21 @@ class TableAdapter(Adapter):
             self._note(_BLIND)
             return np.delete(x, column, axis=1)
         blind = "" if column is None else f", or {x.shape[1] - 1} without the sensitive column"
-        raise ParameterError(
-            f"features of the model {self.name!r}",
-            f"one that was fitted on {width}",
-            f"{x.shape[1]}{blind}",
-            f"fit it on graph.x, or {_CALLABLE}",
-        )
+        got, step = f"one that was fitted on {width}", f"fit it on graph.x, or {_CALLABLE}"
+        raise self._error("features", got, f"{x.shape[1]}{blind}", step)
 
     def _check_fitted(self) -> None:
-        try:
-            if isinstance(self._model, BaseEstimator):
+        got, step = "", "call fit(x, y) first"
+        if isinstance(self._model, BaseEstimator):
+            try:
                 check_is_fitted(self._model)
-                return
-        except UnfittedEstimator as error:
-            raise self._unfitted("an estimator that was not fitted", "") from error
-        if not hasattr(self._model, "classes_"):
-            graphs = "; if it is one over graphs, pass lambda graph: model.predict_proba(graph)"
-            raise self._unfitted("an estimator without classes_", graphs)
-
-    def _unfitted(self, got: str, else_step: str) -> NotFittedError:
-        return NotFittedError(
-            f"the model {self.name!r}",
-            got,
-            "a fitted estimator",
-            f"call fit(x, y) first{else_step}",
-        )
+            except UnfittedEstimator:
+                got = "an estimator that was not fitted"
+        elif not hasattr(self._model, "classes_"):
+            got = "an estimator without classes_"
+            step += "; if it is one over graphs, pass lambda graph: model.predict_proba(graph)"
+        if got:
+            raise NotFittedError(f"the model {self.name!r}", got, "a fitted estimator", step)
 
     def _check_classes(self) -> None:
         classes = getattr(self._model, "classes_", ())
@@ -182,12 +170,11 @@ class TableAdapter(Adapter):
         if [np.ndim(value) for value in classes] == [0, 0] and list(classes) == [0, 1]:
             return
         shown = ", ".join(repr(getattr(value, "tolist", lambda v=value: v)()) for value in classes)
-        raise ParameterError(
-            f"classes of the model {self.name!r}",
-            shown or "none",
-            "0 and 1, or False and True",
-            "fit it on labels 0 and 1",
-        )
+        allowed, step = "0 and 1, or False and True", "fit it on labels 0 and 1"
+        raise self._error("classes", shown or "none", allowed, step)
+
+    def _error(self, part: str, got: str, allowed: str, next_step: str) -> ParameterError:
+        return ParameterError(f"{part} of the model {self.name!r}", got, allowed, next_step)
 
 
 def possible_cuts(model: Any) -> list[Cut]:
@@ -219,8 +206,9 @@ def _thresholded(model: Any) -> Any:
 
 def _own_cuts(model: Any) -> list[Cut]:
     """The threshold as it is, and reversed: it may be a threshold of class 0."""
-    usual = next(method for method in _METHODS if hasattr(model, method))
-    method: Method = usual if model.response_method == "auto" else model.response_method
+    method: Method = model.response_method
+    if model.response_method == "auto":
+        method = next(known for known in _METHODS if hasattr(model, known))
     by_odds = method == "decision_function"
     known = model.threshold if hasattr(model, "threshold") else model.best_threshold_
     threshold = (0.0 if by_odds else 0.5) if known == "auto" else float(known)

@@ -1,17 +1,8 @@
 """Worlds as files for models that run elsewhere, and the scores that return."""
 
 from fairgear.auditing.exchange.export import export_worlds
-from fairgear.auditing.exchange.graph_files import GRAPH_FORMATS, GraphFormat, write_graph
-from fairgear.auditing.exchange.manifest import Manifest, WorldEntry, read_manifest
+from fairgear.auditing.exchange.graph_files import write_graph
+from fairgear.auditing.exchange.manifest import read_manifest
 from fairgear.auditing.exchange.score_files import read_scores
 
-__all__ = [
-    "GRAPH_FORMATS",
-    "GraphFormat",
-    "Manifest",
-    "WorldEntry",
-    "export_worlds",
-    "read_manifest",
-    "read_scores",
-    "write_graph",
-]
+__all__ = ["export_worlds", "read_manifest", "read_scores", "write_graph"]

@@ -28,7 +28,7 @@ from fairgear.auditing.exchange.manifest import (
 )
 from fairgear.auditing.worlds import World, Worlds
 from fairgear.errors import FileError, ParameterError
-from fairgear.files import TEMPORARY, remove_leftovers, write_text
+from fairgear.files import TEMPORARY, remove_leftovers, write_json, write_text
 from fairgear.graph import SensitiveGraph
 from fairgear.progress import bar, quiet
 
@@ -81,9 +81,8 @@ def export_worlds(
     """
     form = check_format(format)
     if self_people < 0:
-        raise ParameterError(
-            "self_people", self_people, "0 or more", "use 50, or 0 to leave these worlds out"
-        )
+        step = "use 50, or 0 to leave these worlds out"
+        raise ParameterError("self_people", self_people, "0 or more", step)
     folder = Path(folder)
     rows = people.select(worlds.graph, nodes)
     alone = rows[people.sample(worlds.graph, rows, self_people, worlds.seed)]
@@ -129,12 +128,8 @@ def _manifest(
     names = [entry.name for entry in entries]
     repeated = [name for i, name in enumerate(names) if name in names[:i]]
     if repeated:
-        raise ParameterError(
-            "worlds to export",
-            f"two that are both called {repeated[0]!r}",
-            "names of their own",
-            "leave one of them out",
-        )
+        got = f"two that are both called {repeated[0]!r}"
+        raise ParameterError("worlds to export", got, "names of their own", "leave one of them out")
     ids = graph.node_id.cpu()
     known = people.person_ids(graph)
     return Manifest(
@@ -149,7 +144,7 @@ def _manifest(
 
 
 def _readme(graph: SensitiveGraph, manifest: Manifest) -> str:
-    """Instructions for whoever scores the graphs."""
+    """Instructions for those who score the graphs."""
     named = manifest.node_names is not None
     who = "node_id, node_name" if named else "node_id"
     return _README.format(
@@ -174,12 +169,12 @@ def _claim(folder: Path, manifest: Manifest, readme: str) -> None:
     if folder / MANIFEST in held:
         differs = differences(read_manifest(folder).to_dict(), manifest.to_dict())
         if differs:
-            raise _taken(folder, f"worlds with {' and '.join(differs)}")
+            raise _taken(folder, f"worlds that differ in {' and '.join(differs)}")
         remove_leftovers(folder)
     elif held:
         raise _taken(folder, "other files")
     else:
-        manifest.write(folder)
+        write_json(folder / MANIFEST, manifest.to_dict())
     write_text(folder / "README.txt", readme)
 
 
@@ -187,7 +182,11 @@ def _write_worlds(
     worlds: Iterator[World], folder: Path, form: GraphFormat, manifest: Manifest
 ) -> None:
     places = {entry.name: folder / entry.path for entry in manifest.worlds}
-    left = {name for name, path in places.items() if not _is_there(path, form)}
+    left = {
+        name
+        for name, path in places.items()
+        if not all(file.exists() for file in graph_files(path, form))
+    }
     with bar("writing worlds", total=len(places), done=len(places) - len(left)) as progress:
         for world in worlds:
             if world.name in left:
@@ -201,28 +200,19 @@ def _write_worlds(
                 _check_room(folder, places[world.name], form, len(left))
 
 
-def _is_there(path: Path, form: GraphFormat) -> bool:
-    return all(file.exists() for file in graph_files(path, form))
-
-
 def _check_room(folder: Path, first: Path, form: GraphFormat, count: int) -> None:
     """Check that so many more worlds fit on the disk, by the size of the first."""
     size = sum(file.stat().st_size for file in graph_files(first, form))
     needed = size * count * _MARGIN
     free = shutil.disk_usage(folder).free
     if needed > free:
-        raise FileError(
-            f"worlds in {folder}",
-            f"{free / 1e9:.3g} GB of free disk",
-            f"{needed / 1e9:.3g} GB for {count} worlds",
-            "make room, export to another disk, or use fewer self_people or draws",
-        )
+        got = f"{free / 1e9:.3g} GB of free disk"
+        allowed = f"{needed / 1e9:.3g} GB for {count} worlds"
+        step = "make room, export to another disk, or use fewer self_people or draws"
+        raise FileError(f"worlds in {folder}", got, allowed, step)
 
 
 def _taken(folder: Path, got: str) -> FileError:
-    return FileError(
-        f"export folder {folder}",
-        got,
-        "a new or empty folder, or one that the same export began",
-        "choose another folder, or remove that one",
-    )
+    allowed = "a new or empty folder, or one that the same export began"
+    step = "choose another folder, or remove that one"
+    return FileError(f"export folder {folder}", got, allowed, step)

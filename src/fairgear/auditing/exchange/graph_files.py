@@ -17,21 +17,17 @@ from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph
 
 GraphFormat = Literal["csv", "parquet", "npz"]
-GRAPH_FORMATS: tuple[GraphFormat, ...] = get_args(GraphFormat)
+_FORMATS: tuple[GraphFormat, ...] = get_args(GraphFormat)
 _OWN_COLUMNS = ("node_id", "node_name", "sens")
 
 
 def check_format(name: str) -> GraphFormat:
     """`name`, if it is one of the formats."""
-    for known in GRAPH_FORMATS:
+    for known in _FORMATS:
         if name == known:
             return known
-    raise ParameterError(
-        "format of graphs",
-        repr(name),
-        ", ".join(GRAPH_FORMATS),
-        "use csv where the other program reads tables",
-    )
+    step = "use csv where the other program reads tables"
+    raise ParameterError("format of graphs", repr(name), ", ".join(_FORMATS), step)
 
 
 def graph_path(folder: Path, name: str, form: GraphFormat) -> Path:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FileError
-from fairgear.files import json_ready, write_json
-from fairgear.metrics.inputs import Integers
+from fairgear.files import json_ready
 
 MANIFEST = "manifest.json"
 FORMAT = 3
@@ -26,26 +23,12 @@ _CAUSES = (
     ("worlds",),
     ("fingerprint",),
 )
-# Settings whose names are not words.
+# Fields whose names do not say what differs.
 _WORDS = {
-    "graph_format": "another format",
-    "draws": "another number of draws",
-    "features": "other features",
-    "node_names": "other names of people",
-    "audited": "other people to audit",
-    "nodes": "other people to audit",
-    "self_people": "another number of people for self",
-    "affected_people": "another number of affected people",
-    "other_causal_models": "another choice of causal models",
-    "edges": "other edges",
-    "neighbors": "another number of neighbors",
-    "drop": "other columns left out",
-    "categorical": "other columns of codes",
-    "standardize": "another scaling",
-    "missing": "another treatment of missing values",
-    "sha256": "other content of the files",
-    "worlds": "other people for self, or other causal models",
-    "fingerprint": "other labels or another split",
+    "audited": "people to audit",
+    "sha256": "content of the files",
+    "worlds": "people for self, or other causal models",
+    "fingerprint": "labels or split",
 }
 
 
@@ -59,11 +42,6 @@ class WorldEntry:
     draw: int
     path: str
     scores: str
-
-    def is_of(self, world: World) -> bool:
-        """Whether it is the entry of this world."""
-        mine = (self.name, self.protocol, self.intervention, self.draw)
-        return mine == (world.name, world.protocol, world.intervention, world.draw)
 
 
 @dataclass(frozen=True)
@@ -80,7 +58,7 @@ class Manifest:
         node_ids: everyone, in the order of the rows.
         node_names: their names in the same order; None where ids are whole numbers.
         audited: the ids of the people to audit.
-        about: anything else that was kept.
+        about: other JSON data of the exporter.
         worlds: each one.
     """
 
@@ -92,44 +70,27 @@ class Manifest:
     draws: int
     seed: int
     released_share: float | None
-    node_ids: list[int]
-    node_names: list[str] | None
-    audited: list[int]
+    node_ids: list[int] = field(repr=False)
+    node_names: list[str] | None = field(repr=False)
+    audited: list[int] = field(repr=False)
     about: dict[str, Any]
-    worlds: list[WorldEntry]
+    worlds: list[WorldEntry] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """As it is in the file."""
         found: dict[str, Any] = json_ready({"format": FORMAT, **asdict(self)})
         return found
 
-    def write(self, folder: Path) -> None:
-        """Write it to its place in `folder`."""
-        write_json(folder / MANIFEST, self.to_dict())
-
-    def ids(self) -> Integers:
-        """Everyone's id, in the order of the rows."""
-        return np.array(self.node_ids, dtype=np.int64)
-
-    def name_of(self, row: int) -> int | str:
-        """What the data call the person in a row: their name, or else their id."""
-        return self.node_ids[row] if self.node_names is None else self.node_names[row]
-
-    def differences(self, worlds: Worlds) -> list[str]:
-        """How `worlds` differ from those that were exported, in words."""
-        return differences(self.to_dict(), settled_by(worlds))
-
 
 def settled_by(worlds: Worlds) -> dict[str, Any]:
     """The fields of a manifest that identify the worlds."""
     graph, model = worlds.graph, worlds.causal_model
+    named = model and {"name": model.name, "fingerprint": model.fingerprint()}
     return {
         "fingerprint": worlds.fingerprint,
         "graph": graph.fingerprint("edge_index", "sens", "node_id"),
         "features": graph.fingerprint("x"),
-        "causal_model": None
-        if model is None
-        else {"name": model.name, "fingerprint": model.fingerprint()},
+        "causal_model": named,
         "draws": worlds.draws,
         "seed": worlds.seed,
         "released_share": worlds.released_share,
@@ -137,26 +98,20 @@ def settled_by(worlds: Worlds) -> dict[str, Any]:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between two manifests, in words, without what only follows from it.
+    """The names of what differs between two manifests, without what only follows from it.
 
-    Args:
-        before: a whole manifest, as it is in the file.
-        now: another, or the part of it that is known.
+    `now` may be a part of a manifest, such as `settled_by` gives.
     """
     for causes in _CAUSES:
         found: dict[str, None] = {}
         for key in causes:
             if key not in now or before[key] == now[key]:
                 continue
-            names = _leaves(before[key], now[key]) if key == "about" else [key]
-            found |= dict.fromkeys(_in_words(name) for name in names)
+            for name in _leaves(before[key], now[key]) if key == "about" else [key]:
+                found[_WORDS.get(name, name.replace("_", " "))] = None
         if found:
             return list(found)
     return []
-
-
-def _in_words(name: str) -> str:
-    return _WORDS.get(name, f"another {name.replace('_', ' ')}")
 
 
 def _leaves(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -178,11 +133,9 @@ def read_manifest(folder: Path) -> Manifest:
         if found.pop("format") != FORMAT:
             raise ValueError("another format")
         found["worlds"] = [WorldEntry(**entry) for entry in found["worlds"]]
-        return Manifest(**{field.name: found.pop(field.name) for field in fields(Manifest)})
+        return Manifest(**{item.name: found.pop(item.name) for item in fields(Manifest)})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(
-            f"folder {folder}",
-            "no manifest.json of exported worlds in it",
-            "a folder that fairgear exported worlds to",
-            "check the path, or export the worlds again",
-        ) from error
+        got = "no manifest.json of exported worlds in it"
+        allowed = "a folder that fairgear exported worlds to"
+        step = "check the path, or export the worlds again"
+        raise FileError(f"folder {folder}", got, allowed, step) from error

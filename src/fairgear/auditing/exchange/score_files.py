@@ -31,7 +31,7 @@ def read_scores(
     what: str,
     names: Sequence[str] | None = None,
 ) -> Floats:
-    """The scores of the people in `rows`, in their order; the content tells the kind of file.
+    """The scores of the people in `rows`, in their order; the kind of file is seen by its content.
 
     Args:
         path: a table with the columns node_id and score, in any order, for everyone or at least
@@ -60,12 +60,8 @@ def _lines(
 ) -> Integers:
     """The line of each of `rows`; no two lines may be of the same person.
 
-    Args:
-        keys: whose each line is.
-        known: everybody's key, in the order of the graph.
-        people: everybody's name, for messages.
-        rows: the people.
-        what: names the scores in messages.
+    `keys` says whose each line is; `known` has everybody's key and `people` everybody's name, both
+    in the order of the graph.
     """
     index = pd.Index(keys)
     twice = index.duplicated()
@@ -73,16 +69,12 @@ def _lines(
     if twice.any():
         first = int(np.flatnonzero(twice)[0])
         who = keys[first] if owners[first] < 0 else people[owners[first]]
-        raise _unfit(
-            what, f"{twice.sum()} repeated nodes, the first {_called(who)}", "write each node once"
-        )
+        got = f"{twice.sum()} repeated nodes, the first {_called(who)}"
+        raise _unfit(what, got, "write each node once")
     strange = keys[owners < 0]
     if len(strange):
-        raise _unfit(
-            what,
-            f"{len(strange)} nodes that the graph does not have, the first {_called(strange[0])}",
-            f"score the nodes of this graph, by their {_key(keys)}",
-        )
+        got = f"{len(strange)} nodes that the graph does not have, the first {_called(strange[0])}"
+        raise _unfit(what, got, f"score the nodes of this graph, by their {_key(keys)}")
     place: Integers = index.get_indexer(known[rows])
     missing = people[rows][place < 0]
     if len(missing):
@@ -153,11 +145,8 @@ def _in_order(content: bytes, count: int, what: str) -> Floats:
     except (ValueError, EOFError, OSError) as error:
         raise _unfit(what, "a NumPy file without numbers", "save one array of scores") from error
     if values.dtype.kind not in "biuf" or values.shape not in ((count,), (count, 1)):
-        raise _unfit(
-            what,
-            f"{values.dtype} of shape {values.shape}",
-            f"save {count} scores, one a node, in the order of the graph",
-        )
+        step = f"save {count} scores, one a node, in the order of the graph"
+        raise _unfit(what, f"{values.dtype} of shape {values.shape}", step)
     return values.reshape(count).astype(np.float64)
 
 

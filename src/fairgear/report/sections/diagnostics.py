@@ -24,7 +24,7 @@ _QUALITY = {
         "No where the edge model describes the graph too poorly to move links by it.",
     ),
     "auc": (
-        "links told from non-links",
+        "links distinguished from non-links",
         "AUC on pairs of people that it was not fitted on; 0.5 is guessing.",
     ),
     "auc_without_degrees": (
@@ -68,7 +68,7 @@ class EffectRow:
 
 @dataclass(frozen=True)
 class DiagnosticsSection:
-    """Everything said about the causal model."""
+    """The section on the causal model."""
 
     model: str
     standing: str

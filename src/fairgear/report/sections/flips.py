@@ -1,13 +1,14 @@
-"""Flips by intervention: charts by protocol, the table, and what each intervention means."""
+"""Flips by intervention: charts by protocol, what each means; and under other causal models."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairgear.auditing import Audit, FlipRow
+from fairgear.auditing import Audit, FlipRow, Sensitivity
+from fairgear.auditing.sensitivity import CausalModelRow
 from fairgear.report.charts import Dot, IntervalChart, Scale, dot, scale_over
-from fairgear.report.numbers import count, measure
+from fairgear.report.numbers import between, count, measure, signed
 
 _PROTOCOLS = {
     "strict": "The causal model in full: features, links and surroundings change as far as they "
@@ -25,15 +26,15 @@ _INTERVENTIONS = {
     "between worlds": "Two such worlds are compared with each other, rather than with the real "
     "one, as the paper defines δCF.",
     "self": "Only the person's own attribute is flipped.",
-    "neighbours": "The person's own attribute stays; everybody else's is drawn anew.",
+    "neighbours": "The person's own attribute stays; everybody else's is redrawn.",
     "unchanged": "Nobody's attribute is changed.",
-    "both": "The person's own attribute is flipped and everybody else's is drawn anew.",
+    "both": "The person's own attribute is flipped and everybody else's is redrawn.",
 }
 
 
 @dataclass(frozen=True)
 class FlipSection:
-    """Everything said about flips; `protocols` and `interventions` are names with meanings."""
+    """The section on flips; `protocols` and `interventions` are names with meanings."""
 
     charts: tuple[IntervalChart, ...]
     rows: tuple[FlipRow, ...]
@@ -89,3 +90,24 @@ def _dot(row: FlipRow, scale: Scale) -> Dot:
 
 def _order(row: FlipRow) -> tuple[int, int]:
     return list(_PROTOCOLS).index(row.protocol), list(_INTERVENTIONS).index(row.intervention)
+
+
+def causal_model_chart(found: Sensitivity) -> IntervalChart:
+    """δCF by causal model."""
+    rows = [row for row in found.rows if row.error is None]
+    scale = scale_over([(row.rate, row.interval) for row in rows])
+    dots = []
+    for row in rows:
+        facts = [("mean size of the change of the score", measure(row.score_size))]
+        if row.model != "own":
+            text = f"{signed(row.difference)} ({between(row.difference_interval)})"
+            facts.append(("against this audit's causal model", text))
+        kind = "strict" if row.model == "own" else "other"
+        dots.append(dot(scale, causal_model_name(row), kind, row.rate, row.interval, facts))
+    title = "share of people whose answer changes, by causal model"
+    return IntervalChart(title, scale.ticks(), tuple(dots))
+
+
+def causal_model_name(row: CausalModelRow) -> str:
+    """What the page calls it."""
+    return "this audit's own" if row.model == "own" else row.model

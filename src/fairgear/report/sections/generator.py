@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fairgear.report.charts import Range, Scale, ranged
-from fairgear.report.numbers import measure, percent, plain
+from fairgear.report.numbers import measure, percent
 from fairgear.report.sections.diagnostics import Explained
 
 _OF_LINKS = "As a share of the links around them."
@@ -20,7 +20,7 @@ _FIGURES = {
         measure,
     ),
     "edge_auroc": (
-        "links told from non-links",
+        "links distinguished from non-links",
         "How well it knows which people around a person are linked; 0.5 is guessing.",
         measure,
     ),
@@ -60,7 +60,7 @@ _FIGURES = {
     "self_edges_removed": ("own flip: links removed", _OF_LINKS, percent),
     "neighbor_features_moved": (
         "neighbours' flips: features moved",
-        "How far features move when the s of the surrounding people is drawn anew.",
+        "How far features move when the s of the surrounding people is redrawn.",
         measure,
     ),
     "neighbor_edges_added": ("neighbours' flips: links added", _OF_LINKS, percent),
@@ -70,14 +70,14 @@ _FIGURES = {
 
 @dataclass(frozen=True)
 class GeneratorSection:
-    """Everything said about the generator.
+    """The section on the generator.
 
     Attributes:
         base_rate: how often a reader that always names the larger group is right about s.
         accuracy: how often a reader of H is.
         verdict: what the two mean.
         range: both, drawn.
-        rows: all other figures.
+        rows: all other figures that are known.
     """
 
     base_rate: float
@@ -90,22 +90,17 @@ class GeneratorSection:
 def generator_section(report: Mapping[str, float]) -> GeneratorSection:
     """The section on one generator."""
     base, accuracy = (report.get(name, math.nan) for name in ("base_rate", "sens_from_h"))
-    known = [
+    rows = [
         Explained(label, written(report[name]), meaning)
         for name, (label, meaning, written) in _FIGURES.items()
         if name in report
-    ]
-    others = [
-        Explained(name.replace("_", " "), plain(value), "")
-        for name, value in report.items()
-        if name not in _FIGURES and name not in ("base_rate", "sens_from_h")
     ]
     return GeneratorSection(
         base_rate=base,
         accuracy=accuracy,
         verdict=_verdict(accuracy - base),
         range=ranged(Scale(0.0, 1.0, 1.0), accuracy, reference=None if math.isnan(base) else base),
-        rows=(*known, *others),
+        rows=tuple(rows),
     )
 
 

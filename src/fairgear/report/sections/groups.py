@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairgear.auditing import Audit, GroupSummary
 from fairgear.report.charts import IntervalChart, Scale, dot, scale_over
-from fairgear.report.numbers import answer_one, count, group_name, percent, percents_between, signed
+from fairgear.report.numbers import answer_one, between, count, group_name, percent, signed
 
 _COUNTS = (
     ("count", "people", "Audited people of the group."),
@@ -39,7 +39,7 @@ class GroupRow:
 
 @dataclass(frozen=True)
 class GroupSection:
-    """Everything said about the groups."""
+    """The section on the groups."""
 
     groups: tuple[str, ...]
     rows: tuple[GroupRow, ...]
@@ -71,7 +71,7 @@ def group_section(audit: Audit) -> GroupSection:
 def _rate(groups: Sequence[GroupSummary], key: str, name: str, meaning: str) -> GroupRow:
     first, second = (getattr(group, key) for group in groups)
     cells = tuple(
-        (percent(getattr(group, key)), percents_between(group.intervals[key])) for group in groups
+        (percent(getattr(group, key)), between(group.intervals[key], percent)) for group in groups
     )
     return GroupRow(name, meaning, cells, signed(second - first))
 

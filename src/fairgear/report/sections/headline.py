@@ -9,7 +9,7 @@ from fairgear.auditing import Audit
 from fairgear.auditing.probes import UNSTABLE
 from fairgear.metrics import METRICS, Interval, Metric
 from fairgear.report.charts import Range, Scale, ranged
-from fairgear.report.numbers import count, measure, percent, percents_between, plain
+from fairgear.report.numbers import between, count, measure, percent, plain
 
 _ACCURATE = ("accuracy", "auroc")
 _ALIKE = ("delta_cf", "delta_cf_released")
@@ -22,7 +22,7 @@ _MEANING = {
     "delta_cf_released": "The same in the softened worlds of the paper's released code, where "
     "little except the sensitive column moves. Compare published numbers with this one.",
     "delta_cf_self": "Answers that change when only the person's own attribute is flipped.",
-    "delta_cf_neighbor": "Answers that change when only other people's attributes are drawn anew.",
+    "delta_cf_neighbor": "Answers that change when only other people's attributes are redrawn.",
     "delta_cf_both": "Answers that change when the person's own and other people's attributes do.",
     "delta_eo": "Gap between the groups in how often people of class 1 get answer 1.",
     "delta_dp": "Gap between the groups in how often people get answer 1.",
@@ -118,7 +118,7 @@ def _answers(audit: Audit) -> tuple[str, ...]:
 
 def _ends(audit: Audit, name: str) -> str:
     ends = audit.intervals[name]
-    return f" ({percents_between(ends)})" if ends.defined else ""
+    return f" ({between(ends, percent)})" if ends.defined else ""
 
 
 def _cautions(audit: Audit) -> tuple[str, ...]:
@@ -180,7 +180,8 @@ def _facts(audit: Audit) -> tuple[tuple[str, str], ...]:
     facts.append(("sensitive attribute is 1", percent(graph.sensitive_rate)))
     if math.isfinite(graph.positive_rate):
         facts.append(("class 1", percent(graph.positive_rate)))
-    facts += [(name.replace("_", " "), plain(config[name])) for name in _SPLIT if name in config]
+    chosen = [name for name in ("split", "graph_seed") if name in config]
+    facts += [(name.replace("_", " "), plain(config[name])) for name in chosen]
     if setup.causal_model is not None:
         facts.append(("causal model", setup.causal_model))
     facts += [
@@ -190,6 +191,3 @@ def _facts(audit: Audit) -> tuple[tuple[str, str], ...]:
         ("answer 1 where the score is above", plain(audit.model.threshold)),
     ]
     return tuple(facts)
-
-
-_SPLIT = ("split", "graph_seed")
