@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,11 @@ def render_page(audit: Audit) -> str:
         generator=None if generator is None else generator_section(generator),
         stages=None if training is None else training_section(training),
         notes=_notes(audit),
-        settings=_settings(audit),
+        # How the audit was made, then the settings of the command.
+        settings=[
+            *_settings("audit", json_ready(audit.setup)),
+            *_settings("command", audit.config),
+        ],
         facts=_facts(audit),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -89,26 +92,14 @@ def render_page(audit: Audit) -> str:
     )
 
 
-@dataclass(frozen=True)
-class SettingGroup:
-    """The settings of one level, under the names that lead to it."""
-
-    title: str
-    rows: tuple[tuple[str, str], ...]
-
-
-def _settings(audit: Audit) -> list[SettingGroup]:
-    """How the audit was made, then the settings of the command, one list for each level."""
-    command = [] if not audit.config else _groups("command", "", audit.config)
-    return [*_groups("audit", "", json_ready(audit.setup)), *command]
-
-
-def _groups(title: str, path: str, values: Mapping[str, Any]) -> list[SettingGroup]:
-    own = tuple((str(k), _written(v)) for k, v in values.items() if not isinstance(v, Mapping))
-    found = [SettingGroup(title, own)] if own else []
+def _settings(title: str, values: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The settings of each level under the names that lead to it: titles and rows."""
+    own = [(str(k), _written(v)) for k, v in values.items() if not isinstance(v, Mapping)]
+    found = [(title, own)] if own else []
+    path = "" if title == "command" else f"{title}."
     for name, value in values.items():
         if isinstance(value, Mapping):
-            found += _groups(f"{path}{name}", f"{path}{name}.", value)
+            found += _settings(f"{path}{name}", value)
     return found
 
 

@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from fairgear.auditing import Audit, person_ids
 from fairgear.files import replacing
@@ -31,32 +30,26 @@ Matrix = NDArray[np.float32]
 Vector = NDArray[np.float64]
 
 
-def scores_of(model: Method, graph: SensitiveGraph) -> Iterator[Vector]:
-    """Everybody's probability of label 1, some people at a time."""
-    if isinstance(model, NetworkMethod):
-        for _, logits in model.chunks(graph):
-            yield probabilities(logits)[:, 1]
-    else:
-        for nodes in _chunks(graph):
-            yield model.predict_proba(graph, nodes=nodes)[:, 1]
+def by_chunks(
+    model: Method, graph: SensitiveGraph, *, embed: bool = True
+) -> Iterator[tuple[Matrix, Vector]]:
+    """Everybody's representation (m, dim) and probability of label 1, m people at a time.
 
-
-def representations(
-    model: Method, graph: SensitiveGraph, *, scores: bool = False
-) -> Iterator[tuple[Matrix, Vector | None]]:
-    """Everybody's representation (m, dim), m people at a time, and beside it their scores."""
+    Without `embed`, a method that computes the two apart returns no representation.
+    """
     if isinstance(model, NetworkMethod):
         for z, logits in model.chunks(graph):
-            yield z.numpy(), probabilities(logits)[:, 1] if scores else None
-    else:
-        for nodes in _chunks(graph):
-            score = model.predict_proba(graph, nodes=nodes)[:, 1] if scores else None
-            yield model.embed(graph, nodes=nodes), score
+            yield z.numpy(), probabilities(logits)[:, 1]
+        return
+    for nodes in torch.split(torch.arange(len(graph.x)), CHUNK):
+        none = np.empty((len(nodes), 0), np.float32)
+        found = model.embed(graph, nodes=nodes) if embed else none
+        yield found, model.predict_proba(graph, nodes=nodes)[:, 1]
 
 
 def write_matrix(model: Method, graph: SensitiveGraph, out: Path) -> tuple[int, int]:
     """Write the representations to an NPY file as they come; its shape."""
-    found = representations(model, graph)
+    found = by_chunks(model, graph)
     with replacing(out) as temporary:
         first, _ = next(found)
         rows = len(first)
@@ -79,19 +72,15 @@ def write_table(
     """
     people, done, width = person_ids(graph), 0, 0
     with parquet_stream(out, group=GROUP) as stream:
-        for z, score in representations(model, graph, scores=scores):
+        for z, score in by_chunks(model, graph):
             width = z.shape[1]
             rows = people.iloc[done : done + len(z)].reset_index(drop=True)
-            if score is not None:
+            if scores:
                 rows = rows.assign(score=score)
             frame = pd.DataFrame(z, columns=[f"z{i}" for i in range(width)])
             stream.write(pd.concat([rows, frame], axis=1))
             done += len(z)
     return done, width
-
-
-def _chunks(graph: SensitiveGraph) -> tuple[Tensor, ...]:
-    return torch.split(torch.arange(len(graph.x)), CHUNK)
 
 
 def write_predictions(path: Path, model: Method, graph: SensitiveGraph, audit: Audit) -> None:
@@ -101,7 +90,7 @@ def write_predictions(path: Path, model: Method, graph: SensitiveGraph, audit: A
     """
     measured = _measured(audit, len(graph.x))
     people, done = person_ids(graph), 0
-    found = scores_of(model, graph)
+    found = (scores for _, scores in by_chunks(model, graph, embed=False))
     first = next(found)
     table = _beside(_rows(model, graph, people, first, 0), measured)
     with parquet_stream(path, group=PREDICTION_GROUP, schema=_schema(table)) as stream:

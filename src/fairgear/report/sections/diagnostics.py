@@ -58,38 +58,25 @@ class Explained:
 
 
 @dataclass(frozen=True)
-class EffectRow:
-    """One figure under every intervention."""
-
-    name: str
-    values: tuple[str, ...]
-    meaning: str
-
-
-@dataclass(frozen=True)
 class DiagnosticsSection:
-    """The section on the causal model."""
+    """The section on the causal model; `effects` are names, meanings and values by intervention."""
 
-    model: str
     standing: str
     interventions: tuple[str, ...]
-    effects: tuple[EffectRow, ...]
+    effects: tuple[tuple[str, str, tuple[str, ...]], ...]
     quality: tuple[Explained, ...]
-    notes: tuple[str, ...]
 
 
 def diagnostics_section(found: Diagnostics) -> DiagnosticsSection:
     """The section on one causal model."""
     return DiagnosticsSection(
-        model=found.model,
         standing=_STANDING[found.exact],
         interventions=tuple(_WORLDS.get(e.intervention, e.intervention) for e in found.effects),
         effects=tuple(
-            EffectRow(name, tuple(shown(effect) for effect in found.effects), meaning)
+            (name, meaning, tuple(shown(effect) for effect in found.effects))
             for name, meaning, shown in _FIGURES
         ),
         quality=_quality(found.quality),
-        notes=found.notes,
     )
 
 
