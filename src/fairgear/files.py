@@ -105,11 +105,13 @@ def write_json(path: Path, value: Any) -> None:
 
 def json_ready(value: Any) -> Any:
     """`value` as JSON can hold it: NaN is null, tuples and intervals are lists."""
-    if is_dataclass(value) and not isinstance(value, Iterable):
+    if is_dataclass(value):
+        if isinstance(value, Iterable):
+            return [json_ready(entry) for entry in value]
         return {item.name: json_ready(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): json_ready(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple) or is_dataclass(value):
+    if isinstance(value, list | tuple):
         return [json_ready(entry) for entry in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from fairgear.auditing.records import from_json, to_json
+from fairgear.auditing.records import from_json
+from fairgear.files import json_ready
 from fairgear.metrics import UNDEFINED, Interval
 
 
@@ -19,11 +20,11 @@ class Row:
 
 
 def test_an_undefined_number_is_null_and_an_interval_a_pair() -> None:
-    assert [to_json(v) for v in (math.nan, math.inf, 0.5)] == [None, None, 0.5]
-    assert json.dumps(to_json(UNDEFINED)) == "[null, null]"
+    assert [json_ready(v) for v in (math.nan, math.inf, 0.5)] == [None, None, 0.5]
+    assert json.dumps(json_ready(UNDEFINED)) == "[null, null]"
     row = Row(0.5, Interval(0.1, 0.3))
-    assert to_json(row) == {"value": 0.5, "ends": [0.1, 0.3]}
-    assert from_json(Row, to_json(row)) == row
+    assert json_ready(row) == {"value": 0.5, "ends": [0.1, 0.3]}
+    assert from_json(Row, json_ready(row)) == row
     nothing = from_json(Row, {"value": None, "ends": [None, None]})
     assert math.isnan(nothing.value)
     assert not nothing.ends.defined
