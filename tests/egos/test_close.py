@@ -124,10 +124,9 @@ def test_hub_neither_fills_the_table_nor_slows_a_pull() -> None:
     structure = Structure.of(undirected_edges(torch.cat([ring, spokes], dim=1), n + 1), n + 1)
     state = make(16)
     begin(state, 7, 3)
-    arrays = structure.indptr, structure.indices, structure.degrees
-    state, count, _ = push(*arrays, 0.15, 1.0, search.ROUGH, 10**6, True, state, 1)
+    state, count, _ = push(structure.arrays, 0.15, 1.0, search.ROUGH, 10**6, True, state, 1)
     assert count < 100, "the hub is touched, but not pushed"
-    looks = close._pull(structure.indptr, structure.indices, 0, state[0])[1]
+    looks = close._pull(structure.arrays, 0, state[0])[1]
     assert 0 < looks <= close.LOOKS
     # What is near on the ring comes first; the hub, one of whose 20,000 links leads here, does not.
     ids = find_egos(structure, PageRank(k=7, precision="close"), nodes=torch.tensor([7])).ids
@@ -139,14 +138,13 @@ def test_pull_is_the_mean_over_neighbours() -> None:
     structure = Structure.of(edges, n)
     state = make(16)
     begin(state, 7, int(structure.degrees[7]))
-    arrays = structure.indptr, structure.indices, structure.degrees
-    state, count, _ = push(*arrays, 0.15, 1.0, 1e-4, 10**6, True, state, 1)
+    state, count, _ = push(structure.arrays, 0.15, 1.0, 1e-4, 10**6, True, state, 1)
     residual, _ = spill(state[0], state[1], state[2][:count], n)
     assert residual[7] == 0.0, "what comes back is dropped"
     ratio = residual / structure.degrees
     for node in (3, 900, 1400):
         neighbours = edges[1][edges[0] == node].numpy()
-        mean, looks = close._pull(structure.indptr, structure.indices, node, state[0])
+        mean, looks = close._pull(structure.arrays, node, state[0])
         assert looks == len(neighbours)
         np.testing.assert_allclose(mean, ratio[neighbours].mean(), rtol=1e-12)
 
@@ -156,8 +154,7 @@ def test_dropping_what_comes_back_scales_all_other_scores_alike() -> None:
     structure = Structure.of(edges, n)
     state = make(16)
     begin(state, 7, int(structure.degrees[7]))
-    arrays = structure.indptr, structure.indices, structure.degrees
-    state, count, _ = push(*arrays, 0.15, 1.0, 1e-12, 10**9, True, state, 1)
+    state, count, _ = push(structure.arrays, 0.15, 1.0, 1e-12, 10**9, True, state, 1)
     _, settled = spill(state[0], state[1], state[2][:count], n)
     factor = np.delete(settled, 7) / np.delete(EXACT["scale-free"][:, 7], 7)
     assert np.ptp(factor) < 1e-6 < 1 - factor[0]

@@ -33,9 +33,7 @@ def pushed(
     state = push.make(16)
     push.begin(state, node, int(structure.degrees[node]))
     state, count, followed = push.push(
-        structure.indptr,
-        structure.indices,
-        structure.degrees,
+        structure.arrays,
         0.15,
         relaxation,
         threshold,
@@ -78,15 +76,13 @@ def test_levelling_and_sweeping_keep_the_sum_exact() -> None:
     assert abs(residual.sum()) < 1e-14
     np.testing.assert_allclose(settled + exact @ residual, exact[:, 5], atol=1e-14)
     sweep(
-        structure.indptr,
-        structure.indices,
+        structure.arrays,
         0.15,
         1.3,
         1e-7,
         10**9,
         residual,
         settled,
-        structure.degrees,
         members,
     )
     np.testing.assert_allclose(settled + exact @ residual, exact[:, 5], atol=1e-14)
@@ -100,9 +96,7 @@ def test_budget_ends_a_push() -> None:
         state = push.make(16)
         push.begin(state, hub, int(structure.degrees[hub]))
         followed = push.push(
-            structure.indptr,
-            structure.indices,
-            structure.degrees,
+            structure.arrays,
             0.15,
             1.0,
             1e-9,
@@ -149,9 +143,8 @@ def test_leading_nodes_are_the_first_places_of_all_scores(threshold: float) -> N
     for node in range(0, N, 10):
         state = push.make(16)
         push.begin(state, node, int(structure.degrees[node]))
-        arrays = structure.indptr, structure.indices, structure.degrees
-        state, count, _ = push.push(*arrays, 0.15, 1.0, threshold, 10**9, False, state, 1)
-        held = (0.15, structure.twins, state[0], state[1], state[2][:count])
+        state, count, _ = push.push(structure.arrays, 0.15, 1.0, threshold, 10**9, False, state, 1)
+        held = (0.15, structure.twins, state, state[2][:count])
         nodes, estimates = ranking.scores(node, *held)[:2]
         for wanted in (1, 9, 400):
             best = nodes[ranking.first_places(node, wanted, estimates, nodes, 0.0, -1.0)]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fairgear.datasets.base import Dataset
 from fairgear.datasets.download import NIFTY, RemoteFile, fetch
-from fairgear.datasets.tables import Table
+from fairgear.datasets.tables import published_graph
 from fairgear.graph import SensitiveGraph, SimilarityRule
 
 TABLE = RemoteFile(
@@ -19,8 +19,8 @@ TABLE = RemoteFile(
 
 def load_bail() -> SensitiveGraph:
     """18,876 people; sensitive WHITE, label RECID, threshold 0.6 on the 18 other columns."""
-    table = Table.of(pd.read_csv(fetch(TABLE)), label="RECID", sensitive="WHITE")
-    return table.by_similarity(SimilarityRule(0.6), name="bail")
+    frame, rule = pd.read_csv(fetch(TABLE)), SimilarityRule(0.6)
+    return published_graph(frame, rule, label="RECID", sensitive="WHITE", name="bail")
 
 
 BAIL = Dataset(

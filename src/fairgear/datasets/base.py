@@ -12,7 +12,7 @@ from fairgear.graph import split as apply_split
 from fairgear.registry import Registry
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dataset:
     """One entry of the list that `fairgear datasets list` prints."""
 
@@ -34,6 +34,9 @@ class Dataset:
     files: tuple[RemoteFile, ...] = ()
     sampled: bool = False
     """Whether `load` takes a seed and samples the graph."""
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}: {self.summary})"
 
 
 DATASETS: Registry[Dataset] = Registry("dataset")

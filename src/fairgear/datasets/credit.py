@@ -6,7 +6,7 @@ import pandas as pd
 
 from fairgear.datasets.base import Dataset
 from fairgear.datasets.download import NIFTY, RemoteFile, fetch
-from fairgear.datasets.tables import Table
+from fairgear.datasets.tables import published_graph
 from fairgear.graph import SensitiveGraph, SimilarityRule
 
 TABLE = RemoteFile(
@@ -19,10 +19,14 @@ TABLE = RemoteFile(
 
 def load_credit() -> SensitiveGraph:
     """30,000 clients; sensitive Age, label NoDefaultNextMonth, threshold 0.7 on 13 columns."""
-    table = Table.of(
-        pd.read_csv(fetch(TABLE)), label="NoDefaultNextMonth", sensitive="Age", dropped=["Single"]
+    return published_graph(
+        pd.read_csv(fetch(TABLE)),
+        SimilarityRule(0.7),
+        label="NoDefaultNextMonth",
+        sensitive="Age",
+        dropped=["Single"],
+        name="credit",
     )
-    return table.by_similarity(SimilarityRule(0.7), name="credit")
 
 
 CREDIT = Dataset(

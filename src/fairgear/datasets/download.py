@@ -5,11 +5,8 @@ A file is accepted only if it has the SHA-256 written in the code.
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Generator
 from contextlib import closing
@@ -17,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPException
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
@@ -61,7 +59,6 @@ def fetch(file: RemoteFile) -> Path:
         if _sha256(cached) == file.sha256:
             return cached
         log(f"{cached} is damaged: downloading it again")
-        _drop(cached)
     try:
         return _download(file, cached)
     except _DownloadFailed as reason:
@@ -115,13 +112,6 @@ def _sha256(path: Path) -> str | None:
         return None
 
 
-def _drop(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        log(f"cannot remove {path}: {error.strerror}")
-
-
 def _download(file: RemoteFile, cached: Path) -> Path:
     def write(path: Path) -> None:
         with replacing(path, by_all=True) as temporary:
@@ -129,17 +119,15 @@ def _download(file: RemoteFile, cached: Path) -> Path:
 
     if keep(cached, write):
         return cached
-    temporary = _temporary_folder() / file.path
+    temporary = Path(_temporary_folder().name, file.path)
     write(temporary)
     return temporary
 
 
 @cache
-def _temporary_folder() -> Path:
-    """A temporary folder of this process, if the cache cannot be written."""
-    folder = tempfile.mkdtemp(prefix="fairgear-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+def _temporary_folder() -> TemporaryDirectory[str]:
+    """For files if the cache cannot be written; it is removed when the process ends."""
+    return TemporaryDirectory(prefix="fairgear-", ignore_cleanup_errors=True)
 
 
 def _transfer(file: RemoteFile, path: Path) -> None:

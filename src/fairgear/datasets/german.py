@@ -8,7 +8,7 @@ import torch
 
 from fairgear.datasets.base import Dataset
 from fairgear.datasets.download import NIFTY, RemoteFile, fetch
-from fairgear.datasets.tables import Table
+from fairgear.datasets.tables import published_graph
 from fairgear.graph import SensitiveGraph, undirected_edges
 
 TABLE = RemoteFile(
@@ -30,17 +30,17 @@ def load_german() -> SensitiveGraph:
     frame = pd.read_csv(fetch(TABLE))
     frame["Gender"] = (frame["Gender"] == "Female").astype("int64")
     frame["GoodCustomer"] = (frame["GoodCustomer"] == 1).astype("int64")
-    table = Table.of(
+    # Row numbers, written as floats such as 8.38e+02.
+    pairs = np.loadtxt(fetch(EDGES)).astype(np.int64).T
+    return published_graph(
         frame,
+        undirected_edges(torch.from_numpy(pairs), len(frame)),
         label="GoodCustomer",
         sensitive="Gender",
         # One has a single value, the other is text; the authors' loader drops both.
         dropped=["OtherLoansAtStore", "PurposeOfLoan"],
+        name="german",
     )
-    # Row numbers, written as floats such as 8.38e+02.
-    pairs = np.loadtxt(fetch(EDGES)).astype(np.int64).T
-    edge_index = undirected_edges(torch.from_numpy(pairs), len(frame))
-    return table.with_edges(edge_index, name="german")
 
 
 GERMAN = Dataset(

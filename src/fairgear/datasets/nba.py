@@ -7,7 +7,7 @@ import torch
 
 from fairgear.datasets.base import Dataset
 from fairgear.datasets.download import FAIRGNN, RemoteFile, fetch
-from fairgear.datasets.tables import Table
+from fairgear.datasets.tables import published_graph
 from fairgear.graph import SensitiveGraph, undirected_edges
 
 TABLE = RemoteFile(
@@ -28,12 +28,17 @@ def load_nba() -> SensitiveGraph:
     """403 players; sensitive country, label SALARY (unknown for 90), their own edges and ids."""
     # Some ids exceed 2⁵³, where floats have gaps: they are integers from the file on.
     frame = pd.read_csv(fetch(TABLE), dtype={"user_id": "int64"})
-    table = Table.of(frame, label="SALARY", sensitive="country", dropped=["user_id"])
     listed = pd.read_csv(fetch(EDGES), sep="\t", header=None, dtype="int64").to_numpy()
     rows = pd.Index(frame["user_id"]).get_indexer(listed.ravel()).reshape(listed.shape)
-    edge_index = undirected_edges(torch.from_numpy(rows.T.astype("int64")), len(frame))
-    node_id = torch.from_numpy(frame["user_id"].to_numpy("int64", copy=True))
-    return table.with_edges(edge_index, name="nba", node_id=node_id)
+    return published_graph(
+        frame,
+        undirected_edges(torch.from_numpy(rows.T.astype("int64")), len(frame)),
+        label="SALARY",
+        sensitive="country",
+        dropped=["user_id"],
+        name="nba",
+        node_id=torch.from_numpy(frame["user_id"].to_numpy("int64", copy=True)),
+    )
 
 
 NBA = Dataset(

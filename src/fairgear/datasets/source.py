@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from fairgear.errors import FileError, ParameterError
-from fairgear.files import unreadable
+from fairgear.files import read_errors
 from fairgear.settings import SEED, Config, OneOf, Range
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class GraphSource(Config):
         path = Path(self.dataset)
         if path.suffix or len(path.parts) > 1:
             return True
-        if not (path.is_file() or _is_stored(path)):
+        if not (path.is_file() or self._is_stored):
             return False
         from fairgear.datasets import DATASETS
 
@@ -161,15 +161,14 @@ class GraphSource(Config):
                     "leave it out, or name your file",
                 )
             return self
-        stored = _is_stored(Path(self.dataset))
-        if stored and options:
+        if self._is_stored and options:
             raise _misplaced(
                 options[0],
                 f"the stored graph {self.dataset}, which was built with settings of its own",
                 "with a file, such as people.csv, and with fairgear store",
                 "leave it out, or build the graph again",
             )
-        if not stored:
+        if not self._is_stored:
             self.data.require("sensitive", of=self.dataset)
             if labelled:
                 self.data.require("label", of=self.dataset)
@@ -211,7 +210,7 @@ class GraphSource(Config):
             split: whether to give it the masks of the split.
             model: the folder of a saved model; a file is encoded as the model's training data.
         """
-        from fairgear.datasets import DATASETS
+        from fairgear.datasets import DATASETS, load
         from fairgear.graph import SPLITS, splits
 
         # Refuse a wrong name before reading a large file.
@@ -221,18 +220,17 @@ class GraphSource(Config):
             graph = self._read(model)
             return splits.split_file(graph, self.split, seed=self.seed) if split else graph
         dataset = DATASETS[self.dataset]
-        graph = dataset.load(seed=self.graph_seed) if dataset.sampled else dataset.load()
+        options = {"seed": self.graph_seed} if dataset.sampled else {}
         if not split:
-            return graph
-        labels = dataset.released_labels if self.split == "released" else None
-        return splits.split(graph, self.split, seed=self.seed, train_labels=labels)
+            return dataset.load(**options)
+        return load(self.dataset, split=self.split, split_seed=self.seed, **options)
 
     def _read(self, model: Path | None) -> SensitiveGraph:
         from fairgear.graph import open_stored, read_graph
         from fairgear.graph.tables import Encoding
 
         encoding = None if model is None else Encoding.of_folder(model)
-        if not _is_stored(Path(self.dataset)):
+        if not self._is_stored:
             columns, edges = self.data.columns(), self.data.edges or None
             return read_graph(self.dataset, columns, edges, encoding=encoding)
         graph = open_stored(self.dataset)
@@ -247,38 +245,35 @@ class GraphSource(Config):
         return graph
 
     def _content_hash(self) -> str:
-        if _is_stored(Path(self.dataset)):
-            from fairgear.graph.stored import read_meta
-
-            return str(read_meta(Path(self.dataset))["fingerprint"])
+        if self._is_stored:
+            return str(self._stored_meta()["fingerprint"])
         digest = hashlib.sha256()
         for path in filter(None, (self.dataset, self.data.edges)):
-            try:
-                with Path(path).open("rb") as file:
-                    digest.update(hashlib.file_digest(file, "sha256").digest())
-            except OSError as error:
-                raise unreadable(path, error) from error
+            with read_errors(path), Path(path).open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
         return digest.hexdigest()
 
     def _has_masks(self) -> bool:
-        path = Path(self.dataset)
-        if _is_stored(path):
-            from fairgear.graph.stored import read_meta
-
-            return bool(read_meta(path)["masks"])
-        if path.suffix.lower() != ".pt":
+        if self._is_stored:
+            return bool(self._stored_meta()["masks"])
+        if Path(self.dataset).suffix.lower() != ".pt":
             return False
         from fairgear.graph.formats import has_masks
 
-        return has_masks(path)
+        return has_masks(Path(self.dataset))
 
+    @property
+    def _is_stored(self) -> bool:
+        if not Path(self.dataset).is_dir():
+            return False
+        from fairgear.graph.stored import is_stored
 
-def _is_stored(path: Path) -> bool:
-    if not path.is_dir():
-        return False
-    from fairgear.graph.stored import is_stored
+        return is_stored(self.dataset)
 
-    return is_stored(path)
+    def _stored_meta(self) -> dict[str, Any]:
+        from fairgear.graph.stored import read_meta
+
+        return read_meta(Path(self.dataset))
 
 
 def _misplaced(option: str, got: str, allowed: str, next_step: str) -> ParameterError:

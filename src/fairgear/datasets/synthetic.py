@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fairgear.causal import SyntheticSettings, sample
 from fairgear.datasets.base import Dataset
 from fairgear.graph import SensitiveGraph
 
 
-def load_synthetic(
-    *,
-    seed: int = 0,
-    n: int = 2000,
-    p: float = 0.4,
-    d_z: int = 50,
-    d: int = 25,
-    a: float = 0.01,
-    w_s: float = 0.5,
-    threshold: float = 0.4,
-) -> SensitiveGraph:
-    """A graph drawn from the paper's causal model; `seed` is the graph's own."""
-    settings = SyntheticSettings(n=n, p=p, d_z=d_z, d=d, a=a, w_s=w_s, threshold=threshold)
-    return sample(settings, seed=seed)
+def load_synthetic(*, seed: int = 0, **settings: Any) -> SensitiveGraph:
+    """A graph drawn from the paper's causal model.
+
+    Args:
+        seed: of the graph.
+        settings: fields of `SyntheticSettings`, such as `n`.
+    """
+    return sample(SyntheticSettings.from_dict(settings), seed=seed)
 
 
 SYNTHETIC = Dataset(

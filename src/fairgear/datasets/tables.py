@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 import torch
@@ -14,53 +13,35 @@ from fairgear.graph import ColumnScale, SensitiveGraph, SimilarityRule, similari
 from fairgear.graph.similarity_mechanism import cached_edges
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The columns of a table, unscaled, its label and its sensitive column."""
+def published_graph(
+    frame: pd.DataFrame,
+    joined_by: SimilarityRule | Tensor,
+    *,
+    label: str,
+    sensitive: str,
+    dropped: Sequence[str] = (),
+    **fields: Any,
+) -> SensitiveGraph:
+    """The graph of a table of numbers; the order of the columns is kept.
 
-    raw: Tensor
-    """Every column but the label and the dropped ones, float64."""
-    y: Tensor
-    sens: Tensor
-    sens_column: int
-    feature_names: list[str]
-
-    @classmethod
-    def of(
-        cls, frame: pd.DataFrame, *, label: str, sensitive: str, dropped: Sequence[str] = ()
-    ) -> Self:
-        """From a frame of numbers; the order of the columns is kept."""
-        features = frame.drop(columns=[label, *dropped])
-        names = [str(name) for name in features.columns]
-        return cls(
-            raw=torch.from_numpy(features.to_numpy("float64", copy=True)),
-            y=torch.from_numpy(frame[label].to_numpy("int64", copy=True)),
-            sens=torch.from_numpy(frame[sensitive].to_numpy("int64", copy=True)),
-            sens_column=names.index(sensitive),
-            feature_names=names,
-        )
-
-    def by_similarity(self, rule: SimilarityRule, **fields: Any) -> SensitiveGraph:
-        """The graph with the edges that `rule` gives the unscaled columns."""
-        return similarity_graph(
-            self.raw,
-            self.y,
-            self.sens,
-            rule=rule,
-            sens_column=self.sens_column,
-            feature_names=self.feature_names,
-            join=cached_edges,
-            **fields,
-        )
-
-    def with_edges(self, edge_index: Tensor, **fields: Any) -> SensitiveGraph:
-        """The graph with edges that were published with the table."""
-        return SensitiveGraph(
-            ColumnScale.of(self.raw, self.sens_column)(self.raw),
-            edge_index,
-            self.y,
-            self.sens,
-            sens_column=self.sens_column,
-            feature_names=self.feature_names,
-            **fields,
-        )
+    Args:
+        frame: one row a person.
+        joined_by: a rule for the unscaled columns, or the published edges.
+        label: the column of the label.
+        sensitive: the column of the sensitive attribute, which stays among the features.
+        dropped: columns to leave out.
+        fields: others of `SensitiveGraph`, such as `name`.
+    """
+    features = frame.drop(columns=[label, *dropped])
+    raw = torch.from_numpy(features.to_numpy("float64", copy=True))
+    names = [str(name) for name in features.columns]
+    fields |= {
+        "y": torch.from_numpy(frame[label].to_numpy("int64", copy=True)),
+        "sens": torch.from_numpy(frame[sensitive].to_numpy("int64", copy=True)),
+        "sens_column": names.index(sensitive),
+        "feature_names": names,
+    }
+    if isinstance(joined_by, SimilarityRule):
+        return similarity_graph(raw, rule=joined_by, join=cached_edges, **fields)
+    scale = ColumnScale.of(raw, fields["sens_column"])
+    return SensitiveGraph(scale(raw), joined_by, **fields)

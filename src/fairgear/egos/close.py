@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairgear.compiled import compiled
-from fairgear.egos.push import Floats, Ints, Keys, State, Table, find, push
+from fairgear.egos.push import Floats, Graph, Ints, Keys, State, Table, find, push
 from fairgear.egos.ranking import TIE, first_places, first_twin, margin, scores
 
 # A lead is accepted above LEVEL times the mean ρ around the best, divided by the root of the number
@@ -34,8 +34,9 @@ LOOKS = 256
 
 
 @compiled
-def _pull(indptr: Ints, indices: Keys, node: int, table: Table) -> tuple[float, int]:
+def _pull(graph: Graph, node: int, table: Table) -> tuple[float, int]:
     """Mean of ρ over the neighbours of `node`, and how many were looked at."""
+    indptr, indices, _ = graph
     first, last = indptr[node], indptr[node + 1]
     step = 1 + (last - first - 1) // LOOKS
     total, looks = 0.0, 0
@@ -49,9 +50,7 @@ def _pull(indptr: Ints, indices: Keys, node: int, table: Table) -> tuple[float, 
 
 @compiled
 def estimate(
-    indptr: Ints,
-    indices: Keys,
-    degrees: Keys,
+    graph: Graph,
     twins: Keys,
     centre: int,
     k: int,
@@ -61,15 +60,13 @@ def estimate(
     count: int,
 ) -> tuple[Keys, bool, State, int]:
     """The members other than the centre, whether their lead is clear, and the state after it."""
-    budget = min(BUDGET + PER_NEIGHBOUR * degrees[centre], MOST)
+    budget = min(BUDGET + PER_NEIGHBOUR * graph[2][centre], MOST)
     followed = 0
     while True:
-        nodes, estimates, greatest, _ = scores(
-            centre, alpha, twins, state[0], state[1], state[2][:count]
-        )
+        nodes, estimates, greatest, _ = scores(centre, alpha, twins, state, state[2][:count])
         best = first_places(centre, k - 1, estimates, nodes, 0.0, -1.0)
         near, slack, unpushed, looks = _near(
-            indptr, indices, twins, centre, alpha, greatest, state[0], nodes, estimates, best
+            graph, twins, centre, alpha, greatest, state[0], nodes, estimates, best
         )
         followed += looks
         nodes, estimates = nodes[near], estimates[near]
@@ -85,15 +82,14 @@ def estimate(
             return nodes[best], lead > 0.0, state, count
         threshold = min(threshold, greatest) * FINER
         state, count, more = push(
-            indptr, indices, degrees, alpha, 1.0, threshold, budget - followed, True, state, count
+            graph, alpha, 1.0, threshold, budget - followed, True, state, count
         )
         followed += more
 
 
 @compiled
 def _near(
-    indptr: Ints,
-    indices: Keys,
+    graph: Graph,
     twins: Keys,
     centre: int,
     alpha: float,
@@ -115,7 +111,7 @@ def _near(
     lowest = np.inf
     for place in best:
         chosen[place] = True
-        mean, looks = _pull(indptr, indices, first_twin(twins, nodes[place], centre), table)
+        mean, looks = _pull(graph, first_twin(twins, nodes[place], centre), table)
         estimates[place] += factor * mean
         lowest = min(lowest, estimates[place])
         level += mean
@@ -134,7 +130,7 @@ def _near(
         if not chosen[place]:
             if estimates[place] + reach < lowest:
                 continue
-            mean, looks = _pull(indptr, indices, first_twin(twins, nodes[place], centre), table)
+            mean, looks = _pull(graph, first_twin(twins, nodes[place], centre), table)
             estimates[place] += factor * mean
             looked += looks
         near[held] = place

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairgear.compiled import compiled
-from fairgear.egos.push import Floats, Ints, Keys, Table
+from fairgear.egos.push import Floats, Graph, Keys, Table
 from fairgear.egos.ranking import first_twin
 
 
@@ -42,18 +42,17 @@ def level(residual: Floats, settled: Floats, degrees: Keys, members: Keys) -> No
 
 @compiled
 def sweep(
-    indptr: Ints,
-    indices: Keys,
+    graph: Graph,
     alpha: float,
     relaxation: float,
     threshold: float,
     budget: int,
     residual: Floats,
     settled: Floats,
-    degrees: Keys,
     members: Keys,
 ) -> int:
     """Push, in rounds over `members`, until every |r[u]| ≤ threshold · degree(u)."""
+    indptr, indices, degrees = graph
     followed = 0
     active = True
     while active and followed <= budget:

@@ -21,11 +21,12 @@ from torch import Tensor
 
 from fairgear.distributed import all_gather, all_true, barrier, on_rank0, share
 from fairgear.egos.batches import WIDTH, EgoBatch, Rows, make_batch, pack
-from fairgear.egos.pagerank import PageRank, checked_rows, find_egos
+from fairgear.egos.pagerank import PageRank, find_egos
 from fairgear.egos.structure import Structure
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import replacing, write_errors
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.sensitive_graph import checked_rows
 from fairgear.progress import bar, log, quiet
 from fairgear.streams import raw_bytes
 
@@ -72,7 +73,7 @@ class EgoIndex:
         """Find the egos of `nodes` (default: all); see `PageRank` for the other arguments."""
         how = _checked(PageRank(k, alpha, tolerance, precision))
         structure = Structure.of_canonical(graph.canonical)
-        rows = torch.from_numpy(checked_rows(nodes, structure.num_nodes))
+        rows = checked_rows(nodes, structure.num_nodes)
         return cls(**shared_egos(structure, how, rows), key=_key(graph, how, nodes))
 
     @staticmethod

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from fairgear.compiled import in_chunks, threads
 from fairgear.egos import search
-from fairgear.egos.push import Ints
 from fairgear.egos.structure import Structure
 from fairgear.errors import ParameterError
+from fairgear.graph.sensitive_graph import checked_rows
 from fairgear.progress import log
 
 PRECISIONS = ("exact", "close")
@@ -59,7 +59,7 @@ class PageRank:
             raise ParameterError("precision", got, allowed, "leave the tolerance out")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Egos:
     """Members of egos, centre first.
 
@@ -73,6 +73,10 @@ class Egos:
     ids: Tensor
     mask: Tensor
     uncertified: Tensor
+
+    def __repr__(self) -> str:
+        count, k = self.ids.shape
+        return f"Egos({count:,} of {k}, {int(self.uncertified.sum()):,} uncertified)"
 
 
 def top_k_pagerank(
@@ -100,7 +104,7 @@ def top_k_pagerank(
 
 def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = None) -> Egos:
     """The egos of `nodes` (rows; default: all) with what is known of their certainty."""
-    sources = structure.canonical.numbers.numpy()[checked_rows(nodes, structure.num_nodes)]
+    sources = structure.canonical.numbers[checked_rows(nodes, structure.num_nodes)].numpy()
     m = len(sources)
     ids = np.empty((m, how.k), np.int64)
     mask = np.zeros((m, how.k), np.bool_)
@@ -109,12 +113,10 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
     def work(start: int, stop: int) -> None:
         part = slice(start, stop)
         search.search(
-            structure.indptr,
-            structure.indices,
+            structure.arrays,
             structure.twins,
             structure.component,
             structure.component_size,
-            structure.degrees,
             sources[part],
             float(how.alpha),
             0.0 if how.tolerance is None else float(how.tolerance),
@@ -135,18 +137,3 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
         torch.from_numpy(mask),
         torch.from_numpy(uncertified),
     )
-
-
-def checked_rows(nodes: Tensor | None, num_nodes: int) -> Ints:
-    """Checked row numbers; all rows if not given."""
-    if nodes is None:
-        return np.arange(num_nodes)
-    next_step = "pass row numbers of the graph"
-    if nodes.dim() != 1 or nodes.dtype != torch.int64:
-        got = f"{nodes.dtype} of shape {tuple(nodes.shape)}"
-        raise ParameterError("nodes", got, "int64 of shape (m,)", next_step)
-    outside = nodes[(nodes < 0) | (nodes >= num_nodes)]
-    if len(outside):
-        raise ParameterError("nodes", int(outside[0]), f"0 to {num_nodes - 1}", next_step)
-    rows: Ints = nodes.cpu().numpy()
-    return rows

@@ -25,6 +25,8 @@ Ints = NDArray[np.int64]
 Keys = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Table = NDArray[np.void]
+# Where the neighbours of each node begin, the neighbours of all nodes, and their degrees.
+Graph: TypeAlias = tuple[Ints, Keys, Keys]
 # Table, settled part of each slot, slots in the order touched, and two queues of slots.
 State: TypeAlias = tuple[Table, Floats, Keys, Keys, Keys]
 
@@ -156,9 +158,7 @@ def _spread(
 
 @compiled
 def push(
-    indptr: Ints,
-    indices: Keys,
-    degrees: Keys,
+    graph: Graph,
     alpha: float,
     relaxation: float,
     threshold: float,
@@ -174,6 +174,7 @@ def push(
     first node; all scores of other nodes then miss the same factor.
     Returns the state, how many nodes it touches and the edges followed.
     """
+    indptr, indices, degrees = graph
     table, settled, touched, queue, following = state
     waiting = 0
     for place in range(count):

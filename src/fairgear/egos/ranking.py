@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairgear.compiled import compiled
-from fairgear.egos.push import EMPTY, Floats, Ints, Keys, Table, find
+from fairgear.egos.push import EMPTY, Floats, Ints, Keys, State, find
 
 # Scores closer than this share of the last place's score are a tie.
 TIE = 1e-7
@@ -13,14 +13,15 @@ TIE = 1e-7
 
 @compiled
 def scores(
-    centre: int, alpha: float, twins: Keys, table: Table, settled: Floats, touched: Keys
+    centre: int, alpha: float, twins: Keys, state: State, touched: Keys
 ) -> tuple[Keys, Floats, float, float]:
-    """The touched nodes, their estimates, and the greatest and least r/d.
+    """The nodes in the slots `touched`, their estimates, and the greatest and least r/d.
 
     An estimate counts the share α of the residual as settled, since pushing would settle it.
     Twins (equal neighbours) have equal exact scores: all take the estimate of the first of them
     that is not the centre, so that only `node_id` tells them apart.
     """
+    table, settled = state[0], state[1]
     count = len(touched)
     nodes = np.empty(count, np.int32)
     estimates = np.empty(count)
@@ -87,19 +88,14 @@ def first_places(
 
 @compiled
 def leading(
-    centre: int,
-    wanted: int,
-    alpha: float,
-    twins: Keys,
-    table: Table,
-    settled: Floats,
-    touched: Keys,
+    centre: int, wanted: int, alpha: float, twins: Keys, state: State, touched: Keys
 ) -> Keys:
     """The nodes that `first_places` finds among `scores`, looking up the twins of few of them.
 
     All other nodes give twins the same at the same time, so that their own estimates, which
     differ by what linked twins gave each other last, are within a factor of two.
     """
+    table, settled = state[0], state[1]
     own = np.empty(len(touched))
     nodes = np.empty(len(touched), np.int32)
     for place in range(len(touched)):
@@ -108,7 +104,7 @@ def leading(
         nodes[place] = entry["key"] - 1
     best = first_places(centre, wanted, own, nodes, 0.0, -1.0)
     bar = 0.5 * own[best[-1]] if len(best) == wanted else 0.0
-    nodes, estimates = scores(centre, alpha, twins, table, settled, touched[own >= bar])[:2]
+    nodes, estimates = scores(centre, alpha, twins, state, touched[own >= bar])[:2]
     return nodes[first_places(centre, wanted, estimates, nodes, 0.0, -1.0)]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from fairgear.compiled import compiled
 from fairgear.egos.close import estimate
 from fairgear.egos.flood import flood_scores, level, spill, sweep
-from fairgear.egos.push import Flags, Ints, Keys, State, begin, clear, make, push
+from fairgear.egos.push import Flags, Graph, Ints, Keys, State, begin, clear, make, push
 from fairgear.egos.ranking import TIE, first_places, leading, margin, scores
 
 COARSE = 1e-4
@@ -30,12 +30,10 @@ SPILL_NODES = 2**18
 
 @compiled
 def search(
-    indptr: Ints,
-    indices: Keys,
+    graph: Graph,
     twins: Keys,
     component: Keys,
     component_size: Ints,
-    degrees: Keys,
     sources: Ints,
     alpha: float,
     tolerance: float,
@@ -59,41 +57,20 @@ def search(
         size = component_size[centre]
         if k == 1 or size == 1:
             continue
-        threshold = tolerance if tolerance > 0.0 else min(coarse, 0.5 / degrees[centre])
+        threshold = tolerance if tolerance > 0.0 else min(coarse, 0.5 / graph[2][centre])
         state, count, threshold = _reach(
-            indptr,
-            indices,
-            degrees,
-            centre,
-            min(k, size),
-            alpha,
-            threshold,
-            budget,
-            close,
-            state,
+            graph, centre, min(k, size), alpha, threshold, budget, close, state
         )
         if size <= k or tolerance > 0.0 or count < k:
-            best = leading(centre, k - 1, alpha, twins, state[0], state[1], state[2][:count])
+            best = leading(centre, k - 1, alpha, twins, state, state[2][:count])
             sure = tolerance > 0.0 or count == size
         elif close:
             best, sure, state, count = estimate(
-                indptr, indices, degrees, twins, centre, k, alpha, threshold, state, count
+                graph, twins, centre, k, alpha, threshold, state, count
             )
         else:
             best, sure, state, count = _refine(
-                indptr,
-                indices,
-                twins,
-                component,
-                size,
-                degrees,
-                centre,
-                k,
-                alpha,
-                threshold,
-                budget,
-                state,
-                count,
+                graph, twins, component, size, centre, k, alpha, threshold, budget, state, count
             )
         uncertified[row] = not sure
         for place in range(len(best)):
@@ -104,9 +81,7 @@ def search(
 
 @compiled
 def _reach(
-    indptr: Ints,
-    indices: Keys,
-    degrees: Keys,
+    graph: Graph,
     centre: int,
     needed: int,
     alpha: float,
@@ -119,12 +94,10 @@ def _reach(
 
     From a hub, whose own threshold is high, a push at the given tolerance may not even start.
     """
-    begin(state, centre, degrees[centre])
+    begin(state, centre, graph[2][centre])
     count = 1
     while True:
-        state, count, _ = push(
-            indptr, indices, degrees, alpha, 1.0, threshold, budget, once, state, count
-        )
+        state, count, _ = push(graph, alpha, 1.0, threshold, budget, once, state, count)
         # On a very long path, floats underflow before the last node is reached.
         if count >= needed or threshold < 1e-300:
             return state, count, threshold
@@ -133,12 +106,10 @@ def _reach(
 
 @compiled
 def _refine(
-    indptr: Ints,
-    indices: Keys,
+    graph: Graph,
     twins: Keys,
     component: Keys,
     size: int,
-    degrees: Keys,
     centre: int,
     k: int,
     alpha: float,
@@ -152,6 +123,7 @@ def _refine(
     If they are not, scores closer to the last place than TIE count as equal to it; a push that
     ran out of budget earlier keeps the order that it found.
     """
+    degrees = graph[2]
     root = (1.0 - alpha) / (1.0 + np.sqrt(1.0 - (1.0 - alpha) ** 2))
     relaxation = 1.0 + root * root
     residual = settled = np.empty(0)
@@ -167,7 +139,7 @@ def _refine(
             )
         else:
             nodes, estimates, greatest, least = scores(
-                centre, alpha, twins, state[0], state[1], state[2][:count]
+                centre, alpha, twins, state, state[2][:count]
             )
             reached = count
         best = first_places(centre, k, estimates, nodes, 0.0, -1.0)
@@ -192,24 +164,12 @@ def _refine(
             residual, settled = spill(state[0], state[1], state[2][:count], len(degrees))
             members = np.flatnonzero(component == component[centre]).astype(np.int32)
             reached = size
+        left = budget - followed
         if spilt:
             level(residual, settled, degrees, members)
-            left = budget - followed
-            followed += sweep(
-                indptr,
-                indices,
-                alpha,
-                relaxation,
-                threshold,
-                left,
-                residual,
-                settled,
-                degrees,
-                members,
-            )
+            followed += sweep(graph, alpha, relaxation, threshold, left, residual, settled, members)
         else:
-            left = budget - followed
             state, count, more = push(
-                indptr, indices, degrees, alpha, relaxation, threshold, left, False, state, count
+                graph, alpha, relaxation, threshold, left, False, state, count
             )
             followed += more

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.compiled import compiled
-from fairgear.egos.push import Ints, Keys
+from fairgear.egos.push import Graph, Ints, Keys
 from fairgear.graph import validation
 from fairgear.graph.canonical import Canonical
 from fairgear.hashing import mix
@@ -18,7 +18,7 @@ from fairgear.hashing import mix
 Hashes = NDArray[np.uint64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Structure:
     """An undirected graph in its canonical order, and what is derived of its edges."""
 
@@ -47,6 +47,9 @@ class Structure:
             _twins(indptr, indices),
         )
 
+    def __repr__(self) -> str:
+        return f"Structure({self.num_nodes:,} nodes, {len(self.indices) // 2:,} edges)"
+
     @property
     def indptr(self) -> Ints:
         """Where the neighbours of each node begin."""
@@ -56,6 +59,11 @@ class Structure:
     def indices(self) -> Keys:
         """The neighbours of all nodes, sorted for each."""
         return self.canonical.csr[1]
+
+    @property
+    def arrays(self) -> Graph:
+        """What a push reads."""
+        return self.indptr, self.indices, self.degrees
 
     @property
     def num_nodes(self) -> int:

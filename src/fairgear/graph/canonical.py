@@ -53,6 +53,9 @@ class Canonical:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __repr__(self) -> str:
+        return f"Canonical({len(self):,} nodes)"
+
     def is_of(self, node_id: Tensor, edge_index: Tensor) -> bool:
         """Whether it was made of these tensors as they are now."""
         now = _versions(node_id, edge_index)

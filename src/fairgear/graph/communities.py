@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairgear.compiled import compiled
 from fairgear.errors import ParameterError
 from fairgear.graph.sensitive_graph import SensitiveGraph
 
@@ -79,7 +79,7 @@ def _numbered_by_first(label: Integers) -> Integers:
     return result
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _move(
     indptr: Integers,
     neighbor: Integers,
@@ -120,7 +120,7 @@ def _move(
     return label
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@compiled
 def _best(
     own: int,
     around: Integers,

@@ -23,6 +23,7 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 # PyG's storage holds no None: these read as None where they are missing.
 OPTIONAL = ("sens_column", "latent", "raw", "mechanism", "stored")
 NODE_FIELDS = ("x", "y", "sens", "node_id", "latent", "raw", *MASKS)
+FIELDS = (*NODE_FIELDS, "edge_index", "sens_kind", "name", "feature_names", *OPTIONAL)
 
 
 class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
@@ -92,15 +93,9 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             super().__init__(**extra)
             return
         if x is None or edge_index is None or sens is None:
-            missing = [
-                k for k, v in (("x", x), ("edge_index", edge_index), ("sens", sens)) if v is None
-            ]
-            raise GraphError(
-                "a SensitiveGraph",
-                f"no {' and no '.join(missing)}",
-                "x, edge_index and sens",
-                "pass all three",
-            )
+            given = {"x": x, "edge_index": edge_index, "sens": sens}
+            got = "no " + " and no ".join(key for key, value in given.items() if value is None)
+            raise GraphError("a SensitiveGraph", got, "x, edge_index and sens", "pass all three")
         # Stored arrays were checked before, and may be larger than memory.
         x_known, edges_known = (
             stored is not None and stored.holds(key, value)
@@ -113,11 +108,10 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         if stored is None or not edges_known or n != len(stored.csr[0]) - 1:
             validation.check_edges(edge_index, n)
             edge_index = sort_edges(edge_index, n)
+        validation.check_kind(sens_kind)
         same = stored is not None and x_known and stored.holds("sens", sens)
         if stored is None or not same or sens_column != stored.sens_column:
-            validation.check_sensitive(sens, sens_kind, x, sens_column)
-        else:
-            validation.check_kind(sens_kind)
+            validation.check_sensitive(sens, x, sens_column)
         y = torch.full((n,), -1, device=device) if y is None else y
         validation.check_labels(y, n)
         node_id = torch.arange(n, device=device) if node_id is None else node_id
@@ -175,7 +169,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
 
     def replace(self, **changes: Any) -> SensitiveGraph:
         """A new, validated graph with some fields changed; this one stays as it is."""
-        fields = {key: self.get(key) for key in {*self._constructor_fields(), *self.keys()}}
+        fields = {key: self.get(key) for key in {*FIELDS, *self.keys()}}
         fields.update(changes)
         made = SensitiveGraph(**fields)
         # Worth keeping where neither edges nor ids are among the changes.
@@ -186,12 +180,11 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         """The same graph with row `order[i]` moved to row i; `node_id` goes along."""
         n = int(self.x.shape[0])
         if not torch.equal(order.sort().values, torch.arange(n, device=order.device)):
-            raise GraphError(
-                "order",
+            got, allowed = (
                 f"{len(order)} values that are no permutation",
                 f"each of 0 to {n - 1} once",
-                "use torch.randperm",
             )
+            raise GraphError("order", got, allowed, "use torch.randperm")
         position = torch.empty_like(order)
         position[order] = torch.arange(n, device=order.device)
         moved: dict[str, Any] = {key: self[key][order] for key in NODE_FIELDS if key in self}
@@ -210,23 +203,14 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_canonical"}
 
-    @staticmethod
-    def _constructor_fields() -> tuple[str, ...]:
-        return (
-            *NODE_FIELDS,
-            "edge_index",
-            "sens_column",
-            "sens_kind",
-            "name",
-            "feature_names",
-            "mechanism",
-            "stored",
-        )
-
 
 def rows_of(graph: SensitiveGraph, nodes: Tensor | None, *, name: str = "nodes") -> Tensor:
     """`nodes` as checked row numbers on the CPU; all rows if not given."""
-    n = len(graph.x)
+    return checked_rows(nodes, len(graph.x), name)
+
+
+def checked_rows(nodes: Tensor | None, n: int, name: str = "nodes") -> Tensor:
+    """The same for a graph of `n` nodes."""
     if nodes is None:
         return torch.arange(n)
     nodes = nodes.cpu()

@@ -54,16 +54,13 @@ class SimilarityRule:
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold < 1:
+            next_step = "use 0.6 or 0.7, as the published graphs do"
             raise ParameterError(
-                "similarity threshold",
-                self.threshold,
-                "above 0, below 1",
-                "use 0.6 or 0.7, as the published graphs do",
+                "similarity threshold", self.threshold, "above 0, below 1", next_step
             )
         if self.neighbors is not None and self.neighbors < 1:
-            raise ParameterError(
-                "neighbors", self.neighbors, "at least 1, or None for every pair", "use 50"
-            )
+            allowed = "at least 1, or None for every pair"
+            raise ParameterError("neighbors", self.neighbors, allowed, "use 50")
 
     def edges(self, table: Floats) -> Tensor:
         """Both directions of every edge, sorted."""
@@ -99,9 +96,7 @@ class SimilarityRule:
                 )
 
         in_chunks(work, n, _CHUNK, "comparing rows")
-        pairs = np.stack(
-            [np.concatenate([found[start][end] for start in sorted(found)]) for end in (0, 1)]
-        )
+        pairs = np.concatenate([np.stack(found[start]) for start in sorted(found)], axis=1)
         return SimilarityEdges(self, undirected_edges(torch.from_numpy(pairs), n), closest, nearest)
 
 
@@ -131,16 +126,16 @@ class SimilarityEdges:
         moved = np.zeros(n, dtype=np.bool_)
         moved[rows] = True
         closest = self.closest.copy()
-        distances = np.empty(n)
+        distances = np.empty((1, n))
         # Rows near a moved one may have another nearest row now.
         lost = np.flatnonzero(moved[self.nearest] | moved)
         if len(lost) > n // _FEW:
             return self.rule.edges(table)
         for row in rows.tolist():
-            squared_distances(columns, row, distances)
-            np.minimum(closest, distances, out=closest)
+            squared_distances(columns, row, row + 1, distances)
+            np.minimum(closest, distances[0], out=closest)
         for row in lost.tolist():
-            squared_distances(columns, row, distances)
+            squared_distances(columns, row, row + 1, distances)
             closest[row] = distances.min()
         touched = np.flatnonzero(moved | (closest != self.closest))
         if len(touched) > n // 4:

@@ -21,19 +21,21 @@ _GROUP = 4
 
 
 @compiled
-def squared_distances(columns: Floats, row: int, out: Floats) -> None:
-    """out[j] = squared distance of rows `row` and j; infinite from a row to itself.
+def squared_distances(columns: Floats, start: int, stop: int, out: Floats) -> None:
+    """out[i − start, j] = squared distance of rows i in [start, stop) and j; infinite for j = i.
 
     Args:
         columns: the table, transposed: (c, n), contiguous.
-        row: the row.
-        out: (n,), overwritten.
+        start, stop: the rows.
+        out: (at least stop − start, n), overwritten.
     """
     n = columns.shape[1]
     for left in range(0, n, _TILE):
         right = min(left + _TILE, n)
-        _tile(columns, row, left, right, out)
-    out[row] = np.inf
+        for i in range(start, stop):
+            _tile(columns, i, left, right, out[i - start])
+    for i in range(start, stop):
+        out[i - start, i] = np.inf
 
 
 @compiled
@@ -59,7 +61,7 @@ def rows_above(
     for i in range(start, stop):
         place = (i - start) % _GROUP
         if place == 0:
-            _group(columns, i, min(i + _GROUP, stop), group)
+            squared_distances(columns, i, min(i + _GROUP, stop), group)
         distances = group[place]
         where = _lowest(distances)
         if where < 0:
@@ -89,7 +91,8 @@ def rows_joined(
     Where both ends are in `rows` (marked in `changed`), only i < j is given.
     """
     n = columns.shape[1]
-    distances = np.empty(n)
+    held = np.empty((1, n))
+    distances = held[0]
     needed = threshold * (1.0 / (1.0 + np.sqrt(closest)))
     reach = np.empty(n)
     for j in range(n):
@@ -99,7 +102,7 @@ def rows_joined(
     second = np.empty(1024, dtype=np.int64)
     count = 0
     for i in rows:
-        squared_distances(columns, i, distances)
+        squared_distances(columns, i, i + 1, held)
         found = 0
         for j in range(n):
             near[found] = j
@@ -115,18 +118,6 @@ def rows_joined(
                 first[count], second[count] = i, j
                 count += 1
     return first[:count].copy(), second[:count].copy()
-
-
-@compiled
-def _group(columns: Floats, start: int, stop: int, out: Floats) -> None:
-    """out[i − start, j] = squared distance of i in [start, stop) and j, tile by tile."""
-    n = columns.shape[1]
-    for left in range(0, n, _TILE):
-        right = min(left + _TILE, n)
-        for i in range(start, stop):
-            _tile(columns, i, left, right, out[i - start])
-    for i in range(start, stop):
-        out[i - start, i] = np.inf
 
 
 @compiled

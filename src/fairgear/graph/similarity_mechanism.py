@@ -29,7 +29,7 @@ from fairgear.tensor_files import read_tensors, write_tensors
 ALGORITHM = 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ColumnScale:
     """Columns scaled to [−1, 1]: x = 2 (raw − low)/(high − low) − 1; constant ones become 0.
 
@@ -46,6 +46,9 @@ class ColumnScale:
     def of(cls, raw: Tensor, kept: int | None = None) -> Self:
         """The scale of a table (n, d)."""
         return cls(raw.min(dim=0).values, raw.max(dim=0).values, kept)
+
+    def __repr__(self) -> str:
+        return f"ColumnScale({len(self.low)} columns)"
 
     def __call__(self, raw: Tensor) -> Tensor:
         """The scaled table, float32; values outside [low, high] are outside [−1, 1]."""
@@ -76,6 +79,7 @@ def similarity_graph(
     feature_names: Sequence[str],
     node_id: Tensor | None = None,
     join: Callable[[Floats, SimilarityRule], Tensor] | None = None,
+    scale: ColumnScale | None = None,
     **fields: Any,
 ) -> SensitiveGraph:
     """The graph of a table.
@@ -89,6 +93,7 @@ def similarity_graph(
         feature_names: one a column.
         node_id: row numbers if not given.
         join: gives `rule.edges(table)` by other means, such as `cached_edges`.
+        scale: of the features; by default from the ends of each column.
         fields: others of `SensitiveGraph`, such as `name`.
     """
     raw = raw.to(torch.float64)
@@ -98,7 +103,7 @@ def similarity_graph(
     order = rows_by_id(node_id)
     table = raw[order].numpy()
     joined = rule.edges(table) if join is None else join(table, rule)
-    scale = ColumnScale.of(raw, sens_column)
+    scale = ColumnScale.of(raw, sens_column) if scale is None else scale
     return SensitiveGraph(
         scale(raw),
         order[joined],
@@ -116,9 +121,7 @@ def similarity_graph(
 def cached_edges(table: Floats, rule: SimilarityRule) -> Tensor:
     """`rule.edges(table)`, from the cache if it is there and undamaged.
 
-    Args:
-        table: (n, c); the key is made from its values, whatever file they came from.
-        rule: joins the rows.
+    The key is made from the values of the table, whatever file they came from.
     """
     key = _cache_key(table, rule)
     path = cache_folder() / "edges" / f"{key}.safetensors"
@@ -126,7 +129,10 @@ def cached_edges(table: Floats, rule: SimilarityRule) -> Tensor:
     if known is not None:
         return known
     edges = rule.edges(table)
-    keep(path, lambda place: _write_edges(place, key, edges))
+    # Each edge once, in 32 bits: a quarter of the bytes.
+    pairs = edges[:, edges[0] < edges[1]].to(torch.int32)
+    facts = {"key": key, "checksum": _checksum(key, pairs)}
+    keep(path, lambda place: write_tensors(place, {"pairs": pairs}, facts))
     return edges
 
 
@@ -143,14 +149,8 @@ def _cache_key(table: Floats, rule: SimilarityRule) -> str:
     return digest.hexdigest()
 
 
-def _write_edges(path: Path, key: str, edges: Tensor) -> None:
-    # Each edge once, in 32 bits: a quarter of the bytes.
-    pairs = edges[:, edges[0] < edges[1]].to(torch.int32)
-    write_tensors(path, {"pairs": pairs}, {"key": key, "checksum": _checksum(key, pairs)})
-
-
 def _read_edges(path: Path, key: str, n: int) -> Tensor | None:
-    """The edges that `_write_edges` left; None if there is no file, or a damaged one."""
+    """The edges of a cached file; None if there is none, or a damaged one."""
     if not os.path.isfile(path):
         return None
     try:

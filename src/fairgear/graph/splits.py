@@ -49,17 +49,14 @@ def split(
     y = graph.y.cpu().numpy()[by_id]
     if not (y >= 0).any():
         raise GraphError("labels y", "none known", "labelled nodes", "give labels")
-    parts = draw(np.flatnonzero(y >= 0), y, _generator(seed), train_labels)
+    rng = np.random.default_rng(check_seed("seed of the split", seed))
+    parts = draw(np.flatnonzero(y >= 0), y, rng, train_labels)
     masks = {}
     for key, chosen in zip(MASKS, parts, strict=True):
         mask = np.zeros(len(y), dtype=bool)
         mask[by_id[chosen]] = True
         masks[key] = torch.from_numpy(mask).to(graph.x.device)
     return graph.replace(**masks)
-
-
-def _generator(seed: int) -> np.random.Generator:
-    return np.random.default_rng(check_seed("seed of the split", seed))
 
 
 def _sixty_twenty_twenty(

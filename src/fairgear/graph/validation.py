@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 import torch
@@ -43,12 +44,11 @@ def check_edges(edge_index: Tensor, num_nodes: int) -> None:
     """Edges are (2, E) integers in range, without self-loops, repeats or missing twins."""
     shape = tuple(edge_index.shape)
     if edge_index.dim() == 2 and shape[1] == 2 and shape[0] != 2:
-        raise GraphError(
-            "edge_index",
+        got, next_step = (
             f"shape {shape}, which looks transposed",
-            "shape (2, edges)",
             "pass edge_index.t().contiguous()",
         )
+        raise GraphError("edge_index", got, "shape (2, edges)", next_step)
     if edge_index.dim() != 2 or shape[0] != 2 or edge_index.dtype != torch.int64:
         raise GraphError(
             "edge_index",
@@ -73,34 +73,27 @@ def _check_undirected(edge_index: Tensor, num_nodes: int) -> None:
     source, target = edge_index
     loops = int((source == target).sum())
     if loops:
-        raise GraphError(
-            "edge_index",
-            f"{loops} self-loops",
-            "edges between different nodes",
-            "build it with fairgear.graph.undirected_edges, which drops them",
-        )
+        raise _not_undirected(f"{loops} self-loops", "edges between different nodes")
     key = source * num_nodes + target
     if not in_order(key):
         key = key.sort().values
     repeats = int((key[1:] == key[:-1]).sum())
     if repeats:
-        raise GraphError(
-            "edge_index",
-            f"{repeats} repeated edges",
-            "each direction of an edge once",
-            "build it with fairgear.graph.undirected_edges, which drops repeats",
-        )
+        raise _not_undirected(f"{repeats} repeated edges", "each direction of an edge once")
     twin = target * num_nodes + source
     if not _same_set(key, twin):
         lonely = key[~torch.isin(key, twin)]
         first = int(lonely[0])
-        raise GraphError(
-            "edge_index",
-            f"{len(lonely)} edges without their twin, the first "
-            f"{first // num_nodes}→{first % num_nodes}",
+        shown = f"{first // num_nodes}→{first % num_nodes}"
+        raise _not_undirected(
+            f"{len(lonely)} edges without their twin, the first {shown}",
             "both directions of every undirected edge",
-            "build it with fairgear.graph.undirected_edges, which adds them",
         )
+
+
+def _not_undirected(got: str, allowed: str) -> GraphError:
+    next_step = "build it with fairgear.graph.undirected_edges, which corrects this"
+    return GraphError("edge_index", got, allowed, next_step)
 
 
 def _same_set(first: Tensor, second: Tensor) -> bool:
@@ -109,10 +102,8 @@ def _same_set(first: Tensor, second: Tensor) -> bool:
     Sums of 64-bit hashes are compared, which needs no sorting; different lists have equal sums
     with probability 2⁻⁶⁴.
     """
-    sums = [
-        mix(keys.cpu().numpy().astype(np.uint64)).sum(dtype=np.uint64) for keys in (first, second)
-    ]
-    return bool(sums[0] == sums[1])
+    a, b = (mix(k.cpu().numpy().astype(np.uint64)).sum(dtype=np.uint64) for k in (first, second))
+    return bool(a == b)
 
 
 def check_labels(y: Tensor, num_nodes: int) -> None:
@@ -127,17 +118,11 @@ def check_kind(kind: str) -> None:
         raise GraphError("sens_kind", repr(kind), SENSITIVE_KINDS, "declare a known kind")
 
 
-def check_sensitive(sens: Tensor, kind: str, x: Tensor, column: int | None) -> None:
-    """The sensitive attribute is of the kind declared and agrees with its column of x."""
-    check_kind(kind)
-    _check_vector("sensitive attribute sens", sens, x.shape[0], torch.int64)
-    _check_values(
-        "sensitive attribute sens, declared binary",
-        sens,
-        (0, 1),
-        "0 or 1",
-        "recode the attribute to two groups",
-    )
+def check_sensitive(sens: Tensor, x: Tensor, column: int | None) -> None:
+    """The sensitive attribute is binary and agrees with its column of x."""
+    what, next_step = "sensitive attribute sens", "recode the attribute to two groups"
+    _check_vector(what, sens, x.shape[0], torch.int64)
+    _check_values(f"{what}, declared binary", sens, (0, 1), "0 or 1", next_step)
     if column is None:
         return
     if not 0 <= column < x.shape[1]:
@@ -171,17 +156,11 @@ def check_masks(masks: Mapping[str, Tensor], num_nodes: int) -> None:
     """Train, validation and test masks are boolean and share no node."""
     for name, mask in masks.items():
         _check_vector(name, mask, num_nodes, torch.bool)
-    names = list(masks)
-    for i, first in enumerate(names):
-        for second in names[i + 1 :]:
-            shared = int((masks[first] & masks[second]).sum())
-            if shared:
-                raise GraphError(
-                    f"{first} and {second}",
-                    f"{shared} nodes in both",
-                    "disjoint masks",
-                    "make a split with fairgear.graph.split",
-                )
+    for first, second in combinations(masks, 2):
+        shared = int((masks[first] & masks[second]).sum())
+        if shared:
+            what, next_step = f"{first} and {second}", "make a split with fairgear.graph.split"
+            raise GraphError(what, f"{shared} nodes in both", "disjoint masks", next_step)
 
 
 def check_feature_names(names: Sequence[str], width: int) -> None:

@@ -27,7 +27,7 @@ from fairgear.graph.tables.features import (
     without_missing,
 )
 from fairgear.graph.tables.identity import repeated_ids
-from fairgear.graph.tables.table_graph import check_columns, label_and_group, table_features
+from fairgear.graph.tables.table_graph import label_and_group, table_features
 from fairgear.graph.tables.values import TwoValues
 from fairgear.progress import bar, log
 from fairgear.streams import NpyWriter
@@ -124,7 +124,9 @@ def _survey(
             "refuse or impute: rows keep their places in a stored graph",
             "use --missing impute, or leave those rows out of the file",
         )
-    check_columns(table.names, table.rows, columns, encoding)
+    if encoding is not None:
+        encoding.check(table.names, columns)
+    columns.check_table(table.names, table.rows)
     node_id = _node_ids(table, columns.id_column(table.names, notes))
     label, group = label_and_group(table.column, table.rows, columns, encoding)
     without_missing([], group.codes < 0, sensitive=columns.sensitive, policy="refuse", notes=notes)

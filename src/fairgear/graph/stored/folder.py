@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -52,10 +53,11 @@ _META_TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class StoredArrays:
     """Tensors whose content was checked and hashed when it was written.
 
-    A graph keeps it when some of its fields are replaced; `holds` tells which are still those of
+    A graph keeps it when some of its fields are replaced; `holds` says which are still those of
     the files. Changes in place are noticed only if made through the tensor itself, not through
     `.numpy()` or `.data`.
 
@@ -67,20 +69,14 @@ class StoredArrays:
         sens_column: the column of the features that was compared with the attribute.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        tensors: Mapping[str, Tensor],
-        digests: Mapping[str, str],
-        csr: Csr,
-        sens_column: int | None,
-    ) -> None:
-        self.folder = folder
-        self.csr = csr
-        self.sens_column = sens_column
-        self._tensors = dict(tensors)
-        self._digests = dict(digests)
-        self._versions = {key: tensor._version for key, tensor in tensors.items()}
+    folder: Path
+    tensors: Mapping[str, Tensor]
+    digests: Mapping[str, str]
+    csr: Csr
+    sens_column: int | None
+
+    def __post_init__(self) -> None:
+        self._versions = {key: tensor._version for key, tensor in self.tensors.items()}
 
     def __repr__(self) -> str:
         return f"StoredArrays({str(self.folder)!r})"
@@ -89,13 +85,13 @@ class StoredArrays:
         """Whether `value` is the mapped field, unchanged."""
         return (
             value is not None
-            and self._tensors.get(key) is value
+            and self.tensors.get(key) is value
             and value._version == self._versions[key]
         )
 
     def digest(self, key: str, value: Tensor) -> str | None:
         """The SHA-256 of the bytes of a field; None if it is not that of the file."""
-        return self._digests[key] if self.holds(key, value) else None
+        return self.digests[key] if self.holds(key, value) else None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         # Copied tensors are no maps of the files.
@@ -167,10 +163,10 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
     )
 
 
-def _mapped(folder: Path, key: str, said: dict[str, Any]) -> NDArray[Any]:
+def _mapped(folder: Path, key: str, expected: dict[str, Any]) -> NDArray[Any]:
     # Copy on write: torch needs writable memory, and nothing reaches the disk.
     held = np.load(folder / f"{key}.npy", mmap_mode="c", allow_pickle=False)
-    if held.dtype != said["dtype"] or list(held.shape) != said["shape"]:
+    if held.dtype != expected["dtype"] or list(held.shape) != expected["shape"]:
         raise ValueError(f"{key}.npy is {held.dtype} of shape {held.shape}")
     return np.asarray(held)
 

@@ -22,11 +22,7 @@ def write_neighbours(
 ) -> tuple[dict[str, str], int]:
     """Write indptr.npy, indices.npy and edge_index.npy; returns their SHA-256 and the edge count.
 
-    Args:
-        folder: where to write.
-        runs: the keys of both directions of every edge, rising.
-        num_nodes: rows.
-        piece: edges in memory at a time.
+    `runs` are the keys of both directions of every edge, rising; `piece` edges are in memory.
     """
     digests: dict[str, str] = {}
     indptr = np.zeros(num_nodes + 1, np.int64)
@@ -57,12 +53,8 @@ def sorted_runs(
 ) -> Iterator[Keys]:
     """The numbers of all pieces, from [0, high), sorted and without repeats, in rising runs.
 
-    Args:
-        pieces: the numbers; sorted in place.
-        folder: for temporary files.
-        high: the end of their range.
-        expected: about how many numbers there are.
-        capacity: how many may be in memory at a time.
+    About `expected` numbers come, of which `capacity` may be in memory; `folder` is for temporary
+    files. The pieces are sorted in place.
     """
     buckets = _Buckets(folder, 0, high, expected, capacity)
     for piece in pieces:

@@ -7,22 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Required, TypedDict
+from typing import Required, TypedDict
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.similarity import SimilarityRule
 from fairgear.graph.tables.values import Value, listed
 
 MISSING = ("refuse", "impute", "drop")
-_NAME, _NUMBER = "the name of a column, as text", "a number, or None"
-_TYPES: dict[str, tuple[Any, str]] = {
-    "sensitive": (str, _NAME),
-    "name": (str, _NAME),
-    "label": (str | None, _NAME),
-    "id": (str | None, _NAME),
-    "similarity": (Real | None, _NUMBER),
-    "neighbors": (Integral | None, _NUMBER),
-}
 # Columns that hold the ids unless `id` names another.
 ID_NAMES = ("id", "node_id")
 
@@ -142,10 +133,15 @@ class TableColumns:
             sequence = isinstance(value, Iterable) and not isinstance(value, str)
             if not sequence or not all(isinstance(name, str) for name in value):
                 raise _refused(option, value, "a list of column names as text")
-        for option, (kinds, allowed) in _TYPES.items():
+        for option in ("sensitive", "label", "id", "name"):
             value = getattr(self, option)
-            if isinstance(value, bool) or not isinstance(value, kinds):
-                raise _refused(option, value, allowed)
+            optional = option in ("label", "id")
+            if not (isinstance(value, str) or (optional and value is None)):
+                raise _refused(option, value, "the name of a column, as text")
+        for option, kind in (("similarity", Real), ("neighbors", Integral)):
+            value = getattr(self, option)
+            if isinstance(value, bool) or not (value is None or isinstance(value, kind)):
+                raise _refused(option, value, "a number, or None")
 
     def _check_roles(self) -> None:
         roles: dict[str, str] = {}

@@ -149,8 +149,8 @@ def data_graph(
 def _features(data: Data, x: Tensor) -> pd.DataFrame:
     names = data.get("feature_names")
     given = isinstance(names, Sequence) and len(names) == x.shape[1]
-    told = [str(name) for name in names] if given else [f"x{i}" for i in range(x.shape[1])]
-    return pd.DataFrame(x.detach().cpu().to(torch.float64).numpy(), columns=told)
+    columns = [str(name) for name in names] if given else [f"x{i}" for i in range(x.shape[1])]
+    return pd.DataFrame(x.detach().cpu().to(torch.float64).numpy(), columns=columns)
 
 
 def _check_ids(data: Data, x: Tensor, features: list[str], name: str | None) -> None:

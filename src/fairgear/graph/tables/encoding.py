@@ -11,7 +11,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 
 from fairgear.errors import FileError, GraphError
 from fairgear.files import write_json
@@ -25,7 +24,7 @@ from fairgear.graph.tables.features import (
     NumberColumn,
     checked_numbers,
 )
-from fairgear.graph.tables.values import listed, spelled
+from fairgear.graph.tables.values import known_codes, listed, spelled
 
 # Beside a model that was trained on a user's file, and in the folder of a stored graph.
 ENCODING = "encoding.json"
@@ -60,9 +59,12 @@ class ColumnCode:
 
     def read(self, column: pd.Series) -> FeatureColumn:
         """The same column of other people."""
+        empty = "leave such cells empty and use --missing impute"
         if self.levels is not None:
-            code = self.levels.index(str(self.fill))
-            return LevelColumn(self.column, self._codes(column), self.levels, code, self.features)
+            # An unknown level is refused: all zeros would be read as the first of two levels.
+            codes = known_codes(column, self.column, self.levels, f"recode it, or {empty}")
+            fill_code = self.levels.index(str(self.fill))
+            return LevelColumn(self.column, codes, self.levels, fill_code, self.features)
         fill = float(self.fill or 0)
         if column.isna().all():
             return NumberColumn(self.column, np.full(len(column), np.nan), fill)
@@ -72,27 +74,12 @@ class ColumnCode:
                 f"column {self.column!r}",
                 f"no numbers, such as {listed(shown, 2)}",
                 "numbers, as the model was trained on",
-                "correct the column, or leave such cells empty and use --missing impute",
+                f"correct the column, or {empty}",
             )
         return NumberColumn(self.column, checked_numbers(column, self.column), fill)
 
-    def _codes(self, column: pd.Series) -> NDArray[np.int64]:
-        assert self.levels is not None
-        texts = [None if gap else spelled(v) for v, gap in zip(column, column.isna(), strict=True)]
-        place = {level: number for number, level in enumerate(self.levels)}
-        unknown = list(dict.fromkeys(t for t in texts if t is not None and t not in place))
-        if unknown:
-            # All zeros would be read as the first of two levels.
-            raise GraphError(
-                f"column {self.column!r}",
-                f"{listed(unknown, 3)}, which the model was not trained on",
-                listed(self.levels, 10),
-                "recode it, or leave such cells empty and use --missing impute",
-            )
-        return np.array([-1 if t is None else place[t] for t in texts], dtype=np.int64)
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Encoding:
     """From the columns of a training table to features.
 
@@ -143,6 +130,9 @@ class Encoding:
             raise GraphError("features", got, "at least one more", "add columns, or drop fewer")
         low, high = zip(*ends.values(), strict=True)
         return cls(tuple(codes), sensitive, groups, low, high)
+
+    def __repr__(self) -> str:
+        return f"Encoding({len(self.columns)} columns, {len(self.low)} features)"
 
     @property
     def names(self) -> list[str]:

@@ -123,14 +123,23 @@ def feature_column(column: pd.Series, name: str, *, categorical: bool) -> Featur
         kind = "categorical"
     if kind in NUMBERS:
         return NumberColumn(name, checked_numbers(column, name))
-    if kind in _LEVELS:
-        return _level_column(column, name)
-    raise GraphError(
-        f"column {name!r}",
-        f"values of the kind {kind}",
-        "numbers, text, true and false",
-        f"turn it into numbers, or leave it out with --drop {name}",
-    )
+    if kind not in _LEVELS:
+        raise GraphError(
+            f"column {name!r}",
+            f"values of the kind {kind}",
+            "numbers, text, true and false",
+            f"turn it into numbers, or leave it out with --drop {name}",
+        )
+    codes, levels = levels_of(column, name)
+    known = int((codes >= 0).sum())
+    if len(levels) > MOST_LEVELS or len(levels) > max(_FEW_LEVELS, known / 2):
+        raise GraphError(
+            f"column {name!r}",
+            f"{len(levels)} different texts in {known} rows, such as {listed(levels, 2)}",
+            f"a number, or text with at most {MOST_LEVELS} levels that people share",
+            f"leave it out with --drop {name}, or use it with --id if it says who is who",
+        )
+    return LevelColumn(name, codes, levels)
 
 
 def checked_numbers(column: pd.Series, name: str) -> Floats:
@@ -160,19 +169,6 @@ def _floats(column: pd.Series) -> Floats:
         return given.where(given.notna(), np.nan).mask(far, np.inf).to_numpy(dtype=np.float64)
 
 
-def _level_column(column: pd.Series, name: str) -> LevelColumn:
-    codes, levels = levels_of(column, name)
-    known = int((codes >= 0).sum())
-    if len(levels) > MOST_LEVELS or len(levels) > max(_FEW_LEVELS, known / 2):
-        raise GraphError(
-            f"column {name!r}",
-            f"{len(levels)} different texts in {known} rows, such as {listed(levels, 2)}",
-            f"a number, or text with at most {MOST_LEVELS} levels that people share",
-            f"leave it out with --drop {name}, or use it with --id if it says who is who",
-        )
-    return LevelColumn(name, codes, levels)
-
-
 def without_missing(
     features: Sequence[FeatureColumn],
     no_group: Mask,
@@ -183,12 +179,8 @@ def without_missing(
 ) -> tuple[list[FeatureColumn], Mask]:
     """The columns without gaps, and which rows are kept.
 
-    Args:
-        features: all but the sensitive attribute.
-        no_group: the rows whose sensitive attribute is missing; it is never filled.
-        sensitive: its column, for the message.
-        policy: "refuse", "impute" or "drop".
-        notes: collects what the user should know.
+    `features` are all but the sensitive attribute, which is missing in the rows `no_group` and
+    never filled. `notes` collects what the user should know.
     """
     gaps = {column.name: int(column.missing.sum()) for column in features if column.missing.any()}
     keep = ~no_group

@@ -21,7 +21,7 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)(\.0+)?")
 _LARGEST = 2**63 - 1
 # Its digits, a sign and one more; Python refuses to parse integers of thousands of digits.
 _MOST_DIGITS = 21
-_USUAL_HEADER = re.compile(
+_COMMON_HEADER = re.compile(
     r"(source|target|from|to|src|dst|dest|destination|u|v|start|end|head|tail|sender|receiver"
     r"|follower|followee|user|friend|node|person|id)([ _.-]?(id|node|name|user|person))?",
     re.IGNORECASE,
@@ -77,12 +77,9 @@ class Identity:
         return np.where([number is None for number in numbers], -1, found).astype(np.int64)
 
     def pairs(self, edges: pd.DataFrame, *, header: bool, notes: list[str]) -> Rows:
-        """The rows (2, m) that a list of edges joins.
+        """The rows (2, m) that a list of edges, ids in its first two columns, joins.
 
-        Args:
-            edges: ids in its first two columns.
-            header: whether its first row may hold the names of the columns.
-            notes: collects what the user should know.
+        `header` says whether its first row may hold the names of the columns.
         """
         if edges.shape[1] < 2:
             raise GraphError(
@@ -121,10 +118,10 @@ class Identity:
     def _is_header(self, first: Sequence[str], *, known: bool) -> bool:
         """Whether two texts, both nobody's ids, are names of columns.
 
-        Usual names are. Others are if no id looks like them and another line joins people
+        Common names are. Others are if no id looks like them and another line joins people
         (`known`): an edge whose ends are both misspelt must not be taken for a header.
         """
-        if all(_USUAL_HEADER.fullmatch(text) for text in first):
+        if all(_COMMON_HEADER.fullmatch(text) for text in first):
             return True
         if not known or any(_is_number(text) for text in first):
             return False
@@ -167,9 +164,7 @@ def edges_between(pairs: Rows, keep: NDArray[np.bool_], notes: list[str]) -> Ten
 def check_exact(value: float, epsilon: float) -> None:
     """Refuse a floating-point id so large that it may have been rounded.
 
-    Args:
-        value: the id.
-        epsilon: the step after 1 of its type.
+    `epsilon` is that of its type: the step after 1.
     """
     first_rounded = 2 / epsilon
     if abs(value) >= first_rounded:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairgear.errors import GraphError
 from fairgear.graph.sensitive_graph import SensitiveGraph
-from fairgear.graph.similarity_mechanism import SimilarityMechanism, cached_edges, similarity_graph
+from fairgear.graph.similarity_mechanism import cached_edges, similarity_graph
 from fairgear.graph.tables.columns import TableColumns
 from fairgear.graph.tables.encoding import Encoding
 from fairgear.graph.tables.features import (
@@ -28,7 +28,7 @@ from fairgear.graph.tables.features import (
 from fairgear.graph.tables.identity import Identity, Rows, edges_between
 from fairgear.graph.tables.values import (
     TwoValues,
-    known_groups,
+    known_codes,
     label_values,
     listed,
     sensitive_values,
@@ -73,10 +73,13 @@ def table_graph(
     if nodes.index.name is not None and nodes.index.name not in nodes.columns:
         nodes = nodes.reset_index()
     nodes = nodes.rename(columns=str)
-    check_columns(list(nodes.columns), len(nodes), columns, encoding)
+    names = list(nodes.columns)
+    if encoding is not None:
+        encoding.check(names, columns)
+    columns.check_table(names, len(nodes))
     # Logged at the end, so that an error stands alone.
     notes: list[str] = []
-    column = columns.id_column(nodes.columns, notes)
+    column = columns.id_column(names, notes)
     people = Identity.of(ids if column is None else nodes[column], len(nodes), column)
     label, group = label_and_group(nodes.__getitem__, len(nodes), columns, encoding)
     features, keep = table_features(nodes, group, columns, encoding, notes)
@@ -99,13 +102,11 @@ def table_graph(
         **({} if people.names is None else {"node_names": people.names}),
         **{key: torch.from_numpy(mask[keep]) for key, mask in (masks or {}).items()},
     }
-    scale = encoding.scale
     raw = torch.from_numpy(encoding.standardized(values))
     if columns.rule is not None:
         # The edges of a small table are computed faster than a file is read.
         join = cached_edges if len(sens) >= _MANY else None
-        graph = similarity_graph(raw, rule=columns.rule, join=join, **fields)
-        graph = graph.replace(x=scale(raw), mechanism=SimilarityMechanism(columns.rule, scale))
+        graph = similarity_graph(raw, rule=columns.rule, join=join, scale=encoding.scale, **fields)
         if not graph.num_undirected_edges:
             notes.append(
                 f"warning: --similarity {columns.similarity} joins nobody; the model sees "
@@ -115,19 +116,13 @@ def table_graph(
         if isinstance(edges, EdgeList):
             edges = people.pairs(edges.ends, header=edges.header, notes=notes)
         assert edges is not None, "checked above"
-        graph = SensitiveGraph(scale(raw), edges_between(edges, keep, notes), **fields)
-    for note in [*notes, *_codes(columns, label, group)]:
+        graph = SensitiveGraph(encoding.scale(raw), edges_between(edges, keep, notes), **fields)
+    for name, coded in ((columns.label, label), (columns.sensitive, group)):
+        if name is not None:
+            notes.append(f"{name}: {coded.names[1]} counts as 1, {coded.names[0]} as 0")
+    for note in notes:
         log(f"{columns.name}: {note}")
     return graph
-
-
-def check_columns(
-    names: list[str], rows: int, columns: TableColumns, encoding: Encoding | None
-) -> None:
-    """Refuse a table that lacks what `columns` name or what a model was trained on."""
-    if encoding is not None:
-        encoding.check(names, columns)
-    columns.check_table(names, rows)
 
 
 def label_and_group(
@@ -139,7 +134,10 @@ def label_and_group(
         label = label_values(column(columns.label), columns.label, columns.positive)
     held, name = column(columns.sensitive), columns.sensitive
     if encoding is not None:
-        return label, known_groups(held, name, encoding.groups)
+        next_step = "recode the column, or leave those rows out"
+        return label, TwoValues(
+            known_codes(held, name, encoding.groups, next_step), encoding.groups
+        )
     return label, sensitive_values(held, name, columns.sensitive_one)
 
 
@@ -217,13 +215,3 @@ def _is_copy(values: Floats, codes: NDArray[np.int64]) -> bool:
     if not len(one) or not len(zero) or one[0] == zero[0]:
         return False
     return bool((one == one[0]).all() and (zero == zero[0]).all())
-
-
-def _codes(columns: TableColumns, label: TwoValues, group: TwoValues) -> list[str]:
-    """What 0 and 1 stand for."""
-    coded = [(columns.label, label), (columns.sensitive, group)]
-    return [
-        f"{name}: {values.names[1]} counts as 1, {values.names[0]} as 0"
-        for name, values in coded
-        if name is not None
-    ]

@@ -98,19 +98,16 @@ def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValu
     return _coded(codes, found, one, f"sensitive column {name!r}", "--sensitive-one")
 
 
-def known_groups(column: pd.Series, name: str, groups: tuple[str, str]) -> TwoValues:
-    """The sensitive attribute in the groups of a trained model; one of them may be absent."""
+def known_codes(
+    column: pd.Series, name: str, levels: tuple[str, ...], next_step: str
+) -> NDArray[np.int64]:
+    """Codes into the levels that a model was trained on, −1 where missing; some may be absent."""
     codes, found = levels_of(column, name)
-    unknown = [value for value in found if value not in groups]
+    unknown = [value for value in found if value not in levels]
     if unknown:
-        raise GraphError(
-            f"sensitive column {name!r}",
-            f"{listed(unknown)}, which the model was not trained on",
-            listed(groups),
-            "recode the column, or leave those rows out",
-        )
-    place = np.array([*(groups.index(value) for value in found), -1], dtype=np.int64)
-    return TwoValues(place[codes], groups)
+        got = f"{listed(unknown, 3)}, which the model was not trained on"
+        raise GraphError(f"column {name!r}", got, listed(levels, 10), next_step)
+    return np.array([*(levels.index(value) for value in found), -1], dtype=np.int64)[codes]
 
 
 def _gaps(codes: NDArray[np.int64]) -> str:
