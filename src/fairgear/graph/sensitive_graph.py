@@ -217,10 +217,11 @@ def checked_rows(nodes: Tensor | None, n: int, name: str = "nodes") -> Tensor:
     if nodes.dtype == torch.bool and tuple(nodes.shape) == (n,):
         return nodes.nonzero()[:, 0]
     whole = nodes.dtype == torch.int64 and nodes.dim() == 1
-    if not whole or (len(nodes) and not 0 <= int(nodes.min()) <= int(nodes.max()) < n):
+    outside = nodes[(nodes < 0) | (nodes >= n)] if whole else nodes
+    if not whole or len(outside):
         raise ParameterError(
             name,
-            f"{nodes.dtype} of shape {tuple(nodes.shape)}",
+            int(outside[0]) if whole else f"{nodes.dtype} of shape {tuple(nodes.shape)}",
             f"row numbers from 0 to {n - 1}, or a boolean mask of length {n}",
             "pass rows of the graph",
         )
