@@ -1,6 +1,8 @@
-"""Egos by estimate: nearly those of the dense inverse, in whatever order they are found."""
+"""Egos by estimate: nearly those of the dense inverse, and the same however they are asked for."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,6 +53,25 @@ EXACT = {name: dense_pagerank(*graph) for name, graph in GRAPHS.items()}
 def test_nearly_all_members_are_those_of_the_dense_inverse(name: str, k: int) -> None:
     ids, mask = top_k_pagerank(*GRAPHS[name], k=k, precision="close")
     assert overlap(ids, mask, EXACT[name]) >= 0.995
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_nearly_all_members_by_visits(name: str) -> None:
+    nodes = torch.arange(0, N, 5)
+    exact = EXACT[name].T[nodes]
+    ids, mask = top_k_pagerank(*GRAPHS[name], rank_by="visits", precision="close", nodes=nodes)
+    agreed = [
+        len(set(row[inside].tolist()) & set(_best(scores, int(centre), int(inside.sum()))))
+        / int(inside.sum())
+        for row, inside, scores, centre in zip(ids, mask, exact, nodes, strict=True)
+    ]
+    assert np.mean(agreed) >= 0.99
+
+
+def _best(scores: np.ndarray[Any, Any], centre: int, k: int) -> list[int]:
+    scores = scores.copy()
+    scores[centre] = np.inf
+    return np.argsort(-scores, kind="stable")[:k].tolist()  # type: ignore[no-any-return] # numpy's
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.5])
@@ -167,9 +188,10 @@ def test_isolated_nodes_and_small_components() -> None:
     assert mask.sum(1).tolist() == [3, 3, 3, 1, 1]
 
 
-def test_it_has_no_tolerance() -> None:
+@pytest.mark.parametrize("arguments", [{"tolerance": 1e-3}, {"steps": 3}])
+def test_it_has_no_tolerance_and_no_steps(arguments: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="precision"):
-        PageRank(precision="close", tolerance=1e-3)
+        PageRank(precision="close", **arguments)
 
 
 def test_other_precisions_are_refused() -> None:

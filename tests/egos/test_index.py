@@ -65,7 +65,8 @@ def test_k_beyond_a_word_is_refused() -> None:
         {"k": 11},
         {"alpha": 0.2},
         {"tolerance": 1e-4},
-        {"precision": "close"},
+        {"rank_by": "visits"},
+        {"steps": 10},
         {"nodes": torch.arange(N)},
     ],
 )

@@ -15,6 +15,7 @@ from fairgear.errors import GraphError, ParameterError
 from tests.egos.plain import (
     complete,
     dense_pagerank,
+    dense_walk,
     disconnected_edges,
     overlap,
     path,
@@ -35,26 +36,49 @@ GRAPHS = {
 EXACT = {name: dense_pagerank(*graph) for name, graph in GRAPHS.items()}
 
 
+@pytest.mark.parametrize("rank_by", ["importance", "visits"])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_members_are_those_of_the_dense_inverse(name: str) -> None:
+def test_members_are_those_of_the_dense_inverse(name: str, rank_by: str) -> None:
     edges, n = GRAPHS[name]
-    ids, mask = top_k_pagerank(edges, n)
-    assert overlap(ids, mask, EXACT[name]) >= 0.999
+    exact = EXACT[name] if rank_by == "importance" else EXACT[name].T
+    other = exact.T
+    ids, mask = top_k_pagerank(edges, n, rank_by=rank_by)
+    assert overlap(ids, mask, exact) >= 0.999
     # Row and column are not the same thing, or this test could not tell them apart.
-    assert overlap(ids, mask, EXACT[name].T) < 0.99
+    assert overlap(ids, mask, other) < 0.99
 
 
+@pytest.mark.parametrize("rank_by", ["importance", "visits"])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_what_is_certified_is_right(name: str) -> None:
+def test_what_is_certified_is_right(name: str, rank_by: str) -> None:
     edges, n = GRAPHS[name]
-    egos = find_egos(Structure.of(edges, n), PageRank())
+    exact = EXACT[name] if rank_by == "importance" else EXACT[name].T
+    egos = find_egos(Structure.of(edges, n), PageRank(rank_by=rank_by))
     assert egos.uncertified.float().mean() < 0.05
     for i in torch.nonzero(~egos.uncertified).flatten().tolist():
-        row = EXACT[name][i].copy()
+        row = exact[i].copy()
         inside = egos.ids[i][egos.mask[i]].numpy()
         last = row[inside[1:]].min(initial=np.inf)
         row[inside] = 0.0
         assert row.max() <= last * (1 + 1e-12) + 1e-18
+
+
+@pytest.mark.parametrize("rank_by", ["importance", "visits"])
+def test_ten_steps_are_ten_dense_power_steps(rank_by: str) -> None:
+    edges, n = GRAPHS["disconnected"]
+    walk = dense_walk(edges, n)
+    x = np.eye(n)
+    for _ in range(10):
+        x = 0.15 * np.eye(n) + 0.85 * walk @ x
+    degree = np.maximum(np.bincount(edges[0].numpy(), minlength=n), 1)
+    scores = x.T / degree if rank_by == "importance" else x.T
+    ids, mask = top_k_pagerank(edges, n, steps=10, rank_by=rank_by)
+    assert overlap(ids, mask, scores, noise=0.0) == 1.0
+
+
+def test_fewer_steps_reach_less() -> None:
+    _, mask = top_k_pagerank(path(50), 50, k=20, steps=3, nodes=torch.tensor([25]))
+    assert mask.sum() == 7
 
 
 @pytest.mark.parametrize("tolerance", [None, 1e-4, 0.5])
@@ -97,8 +121,9 @@ def test_hub_is_pushed_whatever_the_tolerance() -> None:
 
 
 def test_isolated_node_has_only_itself() -> None:
-    for tolerance in (None, 1e-4):
-        ids, mask = top_k_pagerank(path(3), 5, k=4, tolerance=tolerance)
+    ways: list[dict[str, Any]] = [{}, {"tolerance": 1e-4}, {"steps": 10}]
+    for arguments in ways:
+        ids, mask = top_k_pagerank(path(3), 5, k=4, **arguments)
         assert ids[4].tolist() == [4, 4, 4, 4]
         assert mask[4].tolist() == [True, False, False, False]
         assert sorted(ids[0, :3].tolist()) == [0, 1, 2]
@@ -111,15 +136,16 @@ def test_graph_without_edges() -> None:
     assert mask.tolist() == [[True, False]] * 3
 
 
-@pytest.mark.parametrize("tolerance", [None, 1e-3])
-def test_all_tied_goes_to_the_smallest_ids(tolerance: float | None) -> None:
+@pytest.mark.parametrize("arguments", [{}, {"tolerance": 1e-3}, {"steps": 4}])
+@pytest.mark.parametrize("rank_by", ["importance", "visits"])
+def test_all_tied_goes_to_the_smallest_ids(arguments: dict[str, Any], rank_by: str) -> None:
     n = 30
     node_id = torch.arange(n).flip(0)
-    ids, _ = top_k_pagerank(complete(n), n, k=4, tolerance=tolerance, node_id=node_id)
+    ids, _ = top_k_pagerank(complete(n), n, k=4, rank_by=rank_by, node_id=node_id, **arguments)
     assert ids[0].tolist() == [0, 29, 28, 27]
     assert ids[28].tolist() == [28, 29, 27, 26]
     structure = Structure.of(complete(n), n)
-    assert not bool(find_egos(structure, PageRank(k=4)).uncertified.any())
+    assert not bool(find_egos(structure, PageRank(k=4, rank_by=rank_by)).uncertified.any())
 
 
 def test_tie_that_no_twins_explain_is_uncertified_and_goes_to_the_smaller_id() -> None:
@@ -146,19 +172,20 @@ def test_small_components_are_certified() -> None:
     seed=st.integers(0, 10**6),
     n=st.integers(2, 60),
     density=st.floats(0.3, 4.0),
-    tolerance=st.sampled_from([None, 1e-3]),
+    rank_by=st.sampled_from(["importance", "visits"]),
+    how=st.sampled_from([{}, {"tolerance": 1e-3}, {"steps": 5}]),
 )
 def test_relabelling_changes_nothing(
-    seed: int, n: int, density: float, tolerance: float | None
+    seed: int, n: int, density: float, rank_by: str, how: dict[str, Any]
 ) -> None:
     edges = random_edges(n, int(density * n), seed)
     rng = np.random.default_rng(seed)
     node_id = torch.from_numpy(rng.permutation(10 * n)[:n])
     order = torch.from_numpy(rng.permutation(n))
     position = order.argsort()
-    ids, mask = top_k_pagerank(edges, n, k=7, tolerance=tolerance, node_id=node_id)
+    ids, mask = top_k_pagerank(edges, n, k=7, rank_by=rank_by, node_id=node_id, **how)
     moved_ids, moved_mask = top_k_pagerank(
-        position[edges], n, k=7, tolerance=tolerance, node_id=node_id[order]
+        position[edges], n, k=7, rank_by=rank_by, node_id=node_id[order], **how
     )
     assert torch.equal(order[moved_ids], ids[order])
     assert torch.equal(moved_mask, mask[order])
@@ -190,6 +217,9 @@ def test_progress_says_how_many_are_uncertain(capsys: pytest.CaptureFixture[str]
         {"alpha": 1.0},
         {"tolerance": 0.0},
         {"tolerance": float("nan")},
+        {"rank_by": "rows"},
+        {"steps": 0},
+        {"steps": 3, "tolerance": 1e-3},
         {"nodes": torch.tensor([7])},
         {"nodes": torch.tensor([-1])},
         {"nodes": torch.tensor([0.5])},

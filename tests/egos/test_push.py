@@ -135,8 +135,9 @@ def test_twins_have_equal_neighbours() -> None:
     assert found > 0
 
 
+@pytest.mark.parametrize("visits", [False, True])
 @pytest.mark.parametrize("threshold", [1e-2, 1e-3, 1e-5])
-def test_leading_nodes_are_the_first_places_of_all_scores(threshold: float) -> None:
+def test_leading_nodes_are_the_first_places_of_all_scores(threshold: float, visits: bool) -> None:
     edges = similarity_edges(N, 8, 2)
     structure = Structure.of(edges, N)
     assert (structure.twins[:, 0] != np.arange(N)).sum() > 20
@@ -144,7 +145,7 @@ def test_leading_nodes_are_the_first_places_of_all_scores(threshold: float) -> N
         state = push.make(16)
         push.begin(state, node, int(structure.degrees[node]))
         state, count, _ = push.push(structure.arrays, 0.15, 1.0, threshold, 10**9, False, state, 1)
-        held = (0.15, structure.twins, state, state[2][:count])
+        held = (0.15, visits, structure.twins, state, state[2][:count])
         nodes, estimates = ranking.scores(node, *held)[:2]
         for wanted in (1, 9, 400):
             best = nodes[ranking.first_places(node, wanted, estimates, nodes, 0.0, -1.0)]

@@ -41,7 +41,7 @@ class Counted:
 @settings(max_examples=25)
 @given(
     shard=st.integers(1, 100),
-    how=st.sampled_from([{}, {"precision": "close"}, {"tolerance": 1e-3}, {"alpha": 0.4}]),
+    how=st.sampled_from([{}, {"rank_by": "visits"}, {"steps": 3}, {"alpha": 0.4}]),
 )
 def test_shards_are_the_index_bit_for_bit(
     shard: int, how: dict[str, Any], tmp_path_factory: pytest.TempPathFactory

@@ -11,7 +11,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.sparse import csgraph
 from torch import Tensor
 
@@ -57,9 +56,8 @@ def test_rows_give_what_edges_give(seed: int, n: int, density: float) -> None:
 
 def test_components_are_those_of_scipy() -> None:
     n = 400
-    edges = disconnected_edges(n, 1)
-    structure = Structure.of(edges, n)
-    matrix = sparse.coo_array((np.ones(edges.shape[1]), edges.numpy()), shape=(n, n))
+    structure = Structure.of(disconnected_edges(n, 1), n)
+    matrix = structure.adjacency_matrix()
     count, label = csgraph.connected_components(matrix, directed=False)
     assert count > 10
     assert np.array_equal(structure.component, label)

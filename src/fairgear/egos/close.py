@@ -63,16 +63,31 @@ def estimate(
     budget = min(BUDGET + PER_NEIGHBOUR * graph[2][centre], MOST)
     followed = 0
     while True:
-        nodes, estimates, greatest, _ = scores(centre, alpha, twins, state, state[2][:count])
+        nodes, estimates, weights, greatest, _, total = scores(
+            centre, alpha, False, twins, state, state[2][:count]
+        )
         best = first_places(centre, k - 1, estimates, nodes, 0.0, -1.0)
         near, slack, unpushed, looks = _near(
             graph, twins, centre, alpha, greatest, state[0], nodes, estimates, best
         )
         followed += looks
-        nodes, estimates = nodes[near], estimates[near]
+        nodes, estimates, weights = nodes[near], estimates[near], weights[near]
         best = first_places(centre, k, estimates, nodes, 0.0, -1.0)
         following, best = best[k - 1 :], best[: k - 1]
-        lead, _ = margin(centre, best, following, twins, nodes, estimates, slack, 0.0, False)
+        lead, _ = margin(
+            centre,
+            best,
+            following,
+            False,
+            twins,
+            nodes,
+            estimates,
+            weights,
+            slack,
+            0.0,
+            total,
+            -1.0,
+        )
         last = estimates[best[-1]]
         # Nodes that are not touched yet may still pull this much.
         lead = min(lead, last - slack - alpha * (1.0 - alpha) * greatest)

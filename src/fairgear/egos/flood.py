@@ -77,19 +77,24 @@ def sweep(
 def flood_scores(
     centre: int,
     alpha: float,
+    visits: bool,
     twins: Keys,
     residual: Floats,
     settled: Floats,
     degrees: Keys,
     members: Keys,
-) -> tuple[Floats, float, float]:
-    """What `ranking.scores` gives for a local push, of `members`."""
+) -> tuple[Floats, Floats, float, float, float]:
+    """What `ranking.scores` gives for a local push."""
     estimates = np.empty(len(members))
-    greatest, least = -np.inf, np.inf
+    of_members = np.empty(len(members))
+    greatest, least, total = -np.inf, np.inf, 0.0
     for place in range(len(members)):
         node = members[place]
         greatest = max(greatest, residual[node] / degrees[node])
         least = min(least, residual[node] / degrees[node])
+        total += abs(residual[node])
+        of_members[place] = degrees[node]
         first = first_twin(twins, node, centre)
-        estimates[place] = (settled[first] + alpha * residual[first]) / degrees[node]
-    return estimates, greatest, least
+        value = settled[first] + alpha * residual[first]
+        estimates[place] = value if visits else value / degrees[node]
+    return estimates, of_members, greatest, least, total

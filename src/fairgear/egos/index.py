@@ -67,11 +67,13 @@ class EgoIndex:
         k: int = 20,
         alpha: float = 0.15,
         tolerance: float | None = None,
+        rank_by: str = "importance",
+        steps: int | None = None,
         nodes: Tensor | None = None,
         precision: str = "exact",
     ) -> EgoIndex:
         """Find the egos of `nodes` (default: all); see `PageRank` for the other arguments."""
-        how = _checked(PageRank(k, alpha, tolerance, precision))
+        how = _checked(PageRank(k, alpha, tolerance, rank_by, steps, precision))
         structure = Structure.of_canonical(graph.canonical)
         rows = checked_rows(nodes, structure.num_nodes)
         return cls(**shared_egos(structure, how, rows), key=_key(graph, how, nodes))

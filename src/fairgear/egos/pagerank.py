@@ -1,9 +1,9 @@
 """The k nodes that matter most to a node, by personalised PageRank.
 
 R = α (I − (1−α) A D⁻¹)⁻¹. Column R[:,i] is where a walk that starts at i, and stops with
-probability α before each step, ends. Row R[i,:] is how much each node j matters to i. On an
-undirected graph R[i,j] = R[j,i] d_i / d_j, so that one push from i ranks by the row: by where its
-walk ends, divided by the degree there.
+probability α before each step, ends: its *visits*. Row R[i,:] is how much each node j matters to
+i: its *importance*. On an undirected graph R[i,j] = R[j,i] d_i / d_j, so that ranking by the row
+is ranking the visits from i divided by the degree of j, and one push from i serves for both.
 """
 
 from __future__ import annotations
@@ -12,17 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from fairgear.compiled import in_chunks, threads
 from fairgear.egos import search
+from fairgear.egos.push import Flags, Floats, Ints
+from fairgear.egos.ranking import first_places
 from fairgear.egos.structure import Structure
 from fairgear.errors import ParameterError
 from fairgear.graph.sensitive_graph import checked_rows
 from fairgear.progress import log
 
+RANKINGS = ("importance", "visits")
 PRECISIONS = ("exact", "close")
 CHUNK = 128
+# Numbers in a block of power steps: 4 MB, which caches hold.
+POWER_BLOCK = 500_000
 
 
 @dataclass(frozen=True)
@@ -34,29 +40,39 @@ class PageRank:
         alpha: the chance that the walk stops at a step, 0 < α < 1.
         tolerance: push until every residual r[u] ≤ tolerance · degree(u); None to push on until
             the members of the ego are certain, however small that takes.
-        precision: without a tolerance, what makes members certain: "exact" is a proof; "close"
-            an estimate of what is left, for large graphs (see `egos.close`).
+        rank_by: "importance" (the row R[i,:]) or "visits" (the column R[:,i]).
+        steps: so many power steps x ← α e_i + (1−α) A D⁻¹ x from x = e_i, instead of the push.
+        precision: with neither tolerance nor steps, what makes members certain: "exact" is a
+            proof; "close" an estimate of what is left, for large graphs (see `egos.close`).
     """
 
     k: int = 20
     alpha: float = 0.15
     tolerance: float | None = None
+    rank_by: str = "importance"
+    steps: int | None = None
     precision: str = "exact"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
+        if not _whole(self.k):
             raise ParameterError("k", self.k, "a whole number from 1 on", "use 20")
         if not 0 < self.alpha < 1:
             raise ParameterError("alpha", self.alpha, "between 0 and 1, both excluded", "use 0.15")
         if self.tolerance is not None and not 0 < self.tolerance < float("inf"):
             raise ParameterError("tolerance", self.tolerance, "above 0, or None", "use None")
-        if self.precision not in PRECISIONS:
-            allowed = " or ".join(PRECISIONS)
-            raise ParameterError("precision", repr(self.precision), allowed, "name one of them")
-        if self.precision != "exact" and self.tolerance is not None:
-            got = f"{self.precision} with tolerance {self.tolerance}"
-            allowed = "no tolerance: the precision says when the push is fine enough"
-            raise ParameterError("precision", got, allowed, "leave the tolerance out")
+        if self.steps is not None and not _whole(self.steps):
+            allowed = "a whole number from 1 on, or None"
+            raise ParameterError("steps", self.steps, allowed, "use None")
+        for name, known in (("rank_by", RANKINGS), ("precision", PRECISIONS)):
+            got = getattr(self, name)
+            if got not in known:
+                raise ParameterError(name, repr(got), " or ".join(known), "name one of them")
+        close = None if self.precision == "exact" else self.precision
+        chosen = {"tolerance": self.tolerance, "steps": self.steps, "precision": close}
+        given = [f"{name}={value}" for name, value in chosen.items() if value is not None]
+        if len(given) > 1:
+            allowed = "one of tolerance, steps and precision: each says when to stop"
+            raise ParameterError("a ranking", " and ".join(given), allowed, "leave one out")
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,6 +101,8 @@ def top_k_pagerank(
     k: int = 20,
     alpha: float = 0.15,
     tolerance: float | None = None,
+    rank_by: str = "importance",
+    steps: int | None = None,
     precision: str = "exact",
     *,
     node_id: Tensor | None = None,
@@ -96,7 +114,7 @@ def top_k_pagerank(
     row number), so that reordering a graph does not change its egos. The graph is undirected:
     `edge_index` holds both directions of each edge. The other arguments are those of `PageRank`.
     """
-    how = PageRank(k, alpha, tolerance, precision)
+    how = PageRank(k, alpha, tolerance, rank_by, steps, precision)
     egos = find_egos(Structure.of(edge_index, num_nodes, node_id), how, nodes=nodes)
     device = edge_index.device
     return egos.ids.to(device), egos.mask.to(device)
@@ -109,6 +127,8 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
     ids = np.empty((m, how.k), np.int64)
     mask = np.zeros((m, how.k), np.bool_)
     uncertified = np.zeros(m, np.bool_)
+    if how.steps is not None:
+        _power_egos(structure, sources, how.alpha, how.steps, how.rank_by == "visits", ids, mask)
 
     def work(start: int, stop: int) -> None:
         part = slice(start, stop)
@@ -117,18 +137,21 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
             structure.twins,
             structure.component,
             structure.component_size,
+            int(structure.degrees.max()),
             sources[part],
             float(how.alpha),
             0.0 if how.tolerance is None else float(how.tolerance),
             how.precision == "close",
+            how.rank_by == "visits",
             search.BUDGET,
             ids[part],
             mask[part],
             uncertified[part],
         )
 
-    # Smaller chunks for few nodes, so that every thread gets some.
-    in_chunks(work, m, max(1, min(CHUNK, m // (4 * threads()))), "egos")
+    if how.steps is None:
+        # Smaller chunks for few nodes, so that every thread gets some.
+        in_chunks(work, m, max(1, min(CHUNK, m // (4 * threads()))), "egos")
     doubtful = int(uncertified.sum())
     if doubtful:
         log(f"egos: {doubtful} of {m} have a last place that is tied, nearly, or past the budget")
@@ -137,3 +160,49 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
         torch.from_numpy(mask),
         torch.from_numpy(uncertified),
     )
+
+
+def _power_egos(
+    structure: Structure,
+    sources: Ints,
+    alpha: float,
+    steps: int,
+    visits: bool,
+    ids: Ints,
+    mask: Flags,
+) -> None:
+    """Fill `ids` and `mask` from x ← α e_i + (1−α) A D⁻¹ x; nodes that x reaches are members."""
+    inverse = 1.0 / np.maximum(structure.degrees, 1.0)
+    walk = structure.adjacency_matrix() @ sparse.diags_array(inverse)
+
+    def work(start: int, stop: int) -> None:
+        centres = sources[start:stop]
+        walks = _walks(walk, centres, alpha, steps)
+        if not visits:
+            walks *= inverse[:, None]
+        for column, centre in enumerate(centres):
+            # Twins may differ in the last bit, since their sums have another order.
+            alike = np.where(structure.twins[:, 0] == centre, 1, 0)
+            score = walks[structure.twins[np.arange(len(alike)), alike], column]
+            reached = np.flatnonzero(walks[:, column]).astype(np.int32)
+            best = first_places(centre, ids.shape[1] - 1, score[reached], reached, 0.0, -1.0)
+            row = start + column
+            ids[row] = centre
+            ids[row, 1 : len(best) + 1] = reached[best]
+            mask[row, : len(best) + 1] = True
+
+    in_chunks(work, len(sources), max(1, POWER_BLOCK // max(structure.num_nodes, 1)), "egos")
+
+
+def _walks(walk: sparse.csr_array, centres: Ints, alpha: float, steps: int) -> Floats:
+    place = (centres, np.arange(len(centres)))
+    x = np.zeros((walk.shape[0], len(centres)))
+    x[place] = 1.0
+    for _ in range(steps):
+        x = (1.0 - alpha) * (walk @ x)
+        x[place] += alpha
+    return x
+
+
+def _whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 1

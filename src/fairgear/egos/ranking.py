@@ -13,9 +13,9 @@ TIE = 1e-7
 
 @compiled
 def scores(
-    centre: int, alpha: float, twins: Keys, state: State, touched: Keys
-) -> tuple[Keys, Floats, float, float]:
-    """The nodes in the slots `touched`, their estimates, and the greatest and least r/d.
+    centre: int, alpha: float, visits: bool, twins: Keys, state: State, touched: Keys
+) -> tuple[Keys, Floats, Floats, float, float, float]:
+    """The touched nodes, their estimates and degrees, greatest and least r/d, and the sum of |r|.
 
     An estimate counts the share α of the residual as settled, since pushing would settle it.
     Twins (equal neighbours) have equal exact scores: all take the estimate of the first of them
@@ -25,22 +25,26 @@ def scores(
     count = len(touched)
     nodes = np.empty(count, np.int32)
     estimates = np.empty(count)
-    greatest, least = 0.0, 0.0
+    degrees = np.empty(count)
+    greatest, least, total = 0.0, 0.0, 0.0
     for place in range(count):
         slot = int(touched[place])
         entry = table[slot]
         node, residual, degree = entry["key"] - 1, entry["residual"], entry["degree"]
         greatest = max(greatest, residual / degree)
         least = min(least, residual / degree)
+        total += abs(residual)
         first = first_twin(twins, node, centre)
         if first != node:
             other = find(table, first)
             # Twins are touched together; of a class touched in part, each keeps its estimate.
             if table[other]["key"] != EMPTY:
                 slot = other
+        value = settled[slot] + alpha * table[slot]["residual"]
         nodes[place] = node
-        estimates[place] = (settled[slot] + alpha * table[slot]["residual"]) / degree
-    return nodes, estimates, greatest, least
+        estimates[place] = value if visits else value / degree
+        degrees[place] = degree
+    return nodes, estimates, degrees, greatest, least, total
 
 
 @compiled
@@ -88,7 +92,7 @@ def first_places(
 
 @compiled
 def leading(
-    centre: int, wanted: int, alpha: float, twins: Keys, state: State, touched: Keys
+    centre: int, wanted: int, alpha: float, visits: bool, twins: Keys, state: State, touched: Keys
 ) -> Keys:
     """The nodes that `first_places` finds among `scores`, looking up the twins of few of them.
 
@@ -100,11 +104,12 @@ def leading(
     nodes = np.empty(len(touched), np.int32)
     for place in range(len(touched)):
         entry = table[touched[place]]
-        own[place] = (settled[touched[place]] + alpha * entry["residual"]) / entry["degree"]
+        value = settled[touched[place]] + alpha * entry["residual"]
+        own[place] = value if visits else value / entry["degree"]
         nodes[place] = entry["key"] - 1
     best = first_places(centre, wanted, own, nodes, 0.0, -1.0)
     bar = 0.5 * own[best[-1]] if len(best) == wanted else 0.0
-    nodes, estimates = scores(centre, alpha, twins, state, touched[own >= bar])[:2]
+    nodes, estimates = scores(centre, alpha, visits, twins, state, touched[own >= bar])[:2]
     return nodes[first_places(centre, wanted, estimates, nodes, 0.0, -1.0)]
 
 
@@ -113,41 +118,51 @@ def margin(
     centre: int,
     best: Ints,
     following: Ints,
+    visits: bool,
     twins: Keys,
     touched: Keys,
     estimates: Floats,
+    degrees: Floats,
     above: float,
     below: float,
-    unseen: bool,
+    total: float,
+    unseen_degree: float,
 ) -> tuple[float, float]:
     """By how much the chosen are sure to lead the others, and the same if nothing were unsettled.
 
-    The exact score of a node lies between its estimate − below and + above; that of nodes that
-    were not touched, if some are `unseen`, between 0 and above. Twins need no lead over each
-    other. `following` holds the first node that was not chosen, if any is touched.
+    The exact score of v lies between its estimate − below·w and + above·w, where w is 1 for
+    importance and d_v for visits (there also within ± the sum of residuals). Twins need no lead
+    over each other. `following` holds the first node that was not chosen, if any is touched.
+    `unseen_degree` is the greatest degree of a node not touched, −1 if there is none.
     """
     edge_class = twins[touched[best[-1]], 0]
-    if len(following) > 0 and twins[touched[following[0]], 0] != edge_class:
-        # The two nodes at the edge decide.
+    if not visits and len(following) > 0 and twins[touched[following[0]], 0] != edge_class:
+        # All bounds have the same width, so the two nodes at the edge decide.
         seeming = estimates[best[-1]] - max(estimates[following[0]], 0.0)
         return seeming - above - below, seeming
     chosen = np.zeros(len(estimates), np.bool_)
     for place in best:
         chosen[place] = True
-    # The least estimate of the chosen and the greatest of the others: at place 1 in the twin class
-    # of the last chosen node, at place 0 among all other nodes.
-    low, high = np.full(2, np.inf), np.full(2, -np.inf)
-    if unseen:
-        high[0] = 0.0
+    infinity = np.inf
+    # Lower bounds and estimates of the chosen, upper bounds and estimates of the refused;
+    # column 1 for the twin class of the last chosen node, column 0 for all other nodes.
+    lower = np.full((2, 2), infinity)
+    upper = np.full((2, 2), -infinity)
+    if unseen_degree >= 0:
+        upper[0, 0] = min(unseen_degree * above, total) if visits else above
+        upper[1, 0] = 0.0
     for place in range(len(estimates)):
         if touched[place] == centre:
             continue
+        up = min(degrees[place] * above, total) if visits else above
+        down = min(degrees[place] * below, total) if visits else below
         same = 1 if twins[touched[place], 0] == edge_class else 0
         if chosen[place]:
-            low[same] = min(low[same], estimates[place])
+            lower[0, same] = min(lower[0, same], estimates[place] - down)
+            lower[1, same] = min(lower[1, same], estimates[place])
         else:
-            high[same] = max(high[same], estimates[place])
-    last = min(low[0], low[1])
-    seeming = min(last - high[0], low[0] - high[1])
-    sure = min((last - below) - (high[0] + above), (low[0] - below) - (high[1] + above))
+            upper[0, same] = max(upper[0, same], estimates[place] + up)
+            upper[1, same] = max(upper[1, same], estimates[place])
+    sure = min(min(lower[0, 0], lower[0, 1]) - upper[0, 0], lower[0, 0] - upper[0, 1])
+    seeming = min(min(lower[1, 0], lower[1, 1]) - upper[1, 0], lower[1, 0] - upper[1, 1])
     return sure, seeming

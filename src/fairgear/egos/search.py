@@ -13,6 +13,8 @@ from fairgear.egos.ranking import TIE, first_places, leading, margin, scores
 COARSE = 1e-4
 # The first threshold if an estimate is enough.
 ROUGH = 3e-4
+# With precision "close" by visits, members are found once no score is off by more than this share.
+LOOSE = 0.05
 # A lead below this share of the last place's score may come from rounding alone.
 ROUNDING = 1e-13
 # Edges that one node may follow before its ranking is accepted as it is.
@@ -34,10 +36,12 @@ def search(
     twins: Keys,
     component: Keys,
     component_size: Ints,
+    most: int,
     sources: Ints,
     alpha: float,
     tolerance: float,
     close: bool,
+    visits: bool,
     budget: int,
     ids: Ints,
     mask: Flags,
@@ -46,10 +50,14 @@ def search(
     """Fill rows of `ids`, `mask` and `uncertified` for `sources`.
 
     Tolerance 0 means: refine until an estimate (`close`) or a proof confirms the members.
+    `most` is the greatest degree.
     """
     k = ids.shape[1]
     state = make(ROOM)
-    coarse = ROUGH if close else COARSE
+    # Visits grow with the degree, and so does what is unsettled: it is bounded, not estimated.
+    estimated = close and not visits
+    coarse = ROUGH if estimated else COARSE
+    enough = LOOSE if close else TIE
     for row in range(len(sources)):
         centre = sources[row]
         ids[row] = centre
@@ -59,18 +67,31 @@ def search(
             continue
         threshold = tolerance if tolerance > 0.0 else min(coarse, 0.5 / graph[2][centre])
         state, count, threshold = _reach(
-            graph, centre, min(k, size), alpha, threshold, budget, close, state
+            graph, centre, min(k, size), alpha, threshold, budget, estimated, state
         )
         if size <= k or tolerance > 0.0 or count < k:
-            best = leading(centre, k - 1, alpha, twins, state, state[2][:count])
+            best = leading(centre, k - 1, alpha, visits, twins, state, state[2][:count])
             sure = tolerance > 0.0 or count == size
-        elif close:
+        elif estimated:
             best, sure, state, count = estimate(
                 graph, twins, centre, k, alpha, threshold, state, count
             )
         else:
             best, sure, state, count = _refine(
-                graph, twins, component, size, centre, k, alpha, threshold, budget, state, count
+                graph,
+                twins,
+                component,
+                size,
+                most,
+                centre,
+                k,
+                alpha,
+                visits,
+                threshold,
+                enough,
+                budget,
+                state,
+                count,
             )
         uncertified[row] = not sure
         for place in range(len(best)):
@@ -110,10 +131,13 @@ def _refine(
     twins: Keys,
     component: Keys,
     size: int,
+    most: int,
     centre: int,
     k: int,
     alpha: float,
+    visits: bool,
     threshold: float,
+    enough: float,
     budget: int,
     state: State,
     count: int,
@@ -134,25 +158,36 @@ def _refine(
     while True:
         if spilt:
             nodes = members
-            estimates, greatest, least = flood_scores(
-                centre, alpha, twins, residual, settled, degrees, members
+            estimates, weights, greatest, least, total = flood_scores(
+                centre, alpha, visits, twins, residual, settled, degrees, members
             )
         else:
-            nodes, estimates, greatest, least = scores(
-                centre, alpha, twins, state, state[2][:count]
+            nodes, estimates, weights, greatest, least, total = scores(
+                centre, alpha, visits, twins, state, state[2][:count]
             )
             reached = count
         best = first_places(centre, k, estimates, nodes, 0.0, -1.0)
         following, best = best[k - 1 :], best[: k - 1]
         above, below = (1.0 - alpha) * greatest, -(1.0 - alpha) * least
         lead, seeming = margin(
-            centre, best, following, twins, nodes, estimates, above, below, reached < size
+            centre,
+            best,
+            following,
+            visits,
+            twins,
+            nodes,
+            estimates,
+            weights,
+            above,
+            below,
+            total,
+            float(most) if reached < size else -1.0,
         )
         last = estimates[best[-1]]
         if lead > ROUNDING * last:
             return nodes[best], True, state, count
-        width = above + below
-        if width <= TIE * last or followed >= budget:
+        width = min((above + below) * most, total) if visits else above + below
+        if width <= enough * last or followed >= budget:
             tied = min(width, TIE * last)
             best = first_places(centre, k - 1, estimates, nodes, last, tied)
             return nodes[best], False, state, count

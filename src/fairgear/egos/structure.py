@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
 from torch import Tensor
 
 from fairgear.compiled import compiled
@@ -69,6 +70,12 @@ class Structure:
     def num_nodes(self) -> int:
         """Number of nodes."""
         return len(self.canonical)
+
+    def adjacency_matrix(self) -> sparse.csr_array:
+        """The adjacency as a sparse matrix of ones."""
+        indptr, indices = self.canonical.csr
+        shape = (self.num_nodes, self.num_nodes)
+        return sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
 
 
 def _twins(indptr: Ints, indices: Keys) -> Keys:
