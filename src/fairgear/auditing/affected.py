@@ -170,7 +170,13 @@ def neighbors_that_matter(
                         flips=bool(answer.labels[at] != factual.labels[position]),
                     )
                 )
-    return {position: _strongest(neighbors) for position, neighbors in found.items()}
+    strongest = {}
+    for position, neighbors in found.items():
+        moving = [one for one in neighbors if abs(one.change) > ROUNDING]
+        # Ties within rounding keep the order in which they were examined.
+        moving.sort(key=lambda one: -round(abs(one.change) / ROUNDING))
+        strongest[position] = tuple(moving[:KEPT])
+    return strongest
 
 
 def _neighbors(graph: SensitiveGraph, row: int) -> Tensor:
@@ -179,9 +185,3 @@ def _neighbors(graph: SensitiveGraph, row: int) -> Tensor:
     links = degrees(graph.edge_index, len(graph.x))[found]
     order = np.lexsort((graph.node_id[found].cpu().numpy(), links.cpu().numpy()))[:EXAMINED]
     return found[torch.from_numpy(order)]
-
-
-def _strongest(neighbors: list[Neighbor]) -> tuple[Neighbor, ...]:
-    # Ties within rounding keep the order in which they were examined.
-    ranked = sorted(neighbors, key=lambda one: -round(abs(one.change) / ROUNDING))
-    return tuple(one for one in ranked if abs(one.change) > ROUNDING)[:KEPT]

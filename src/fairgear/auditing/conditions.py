@@ -89,14 +89,10 @@ class Condition:
         if not _COMPARISONS[self.comparison](value, self.number):
             return None
         between = f"interval {ends.low:.4g} to {ends.high:.4g}" if ends.defined else "no interval"
-        shown = _shown(value, self.number)
+        # As many digits as distinguish it from the number that it is compared with.
+        short = f"{value:.4g}"
+        shown = short if value == self.number or float(short) != self.number else repr(value)
         return f"{self.subject} is {shown} ({between}), which is {self.bound}."
-
-
-def _shown(value: float, number: float) -> str:
-    """Four digits, or as many as distinguish it from the number that it is compared with."""
-    short = f"{value:.4g}"
-    return short if value == number or float(short) != number else repr(value)
 
 
 def _refused(text: str, next_step: str) -> ParameterError:

@@ -149,14 +149,10 @@ def _judged(rows: tuple[CausalModelRow, ...]) -> Sensitivity:
             f"the choice of people explains: {names}."
         )
         return Sensitivity(rows, True, verdict)
-    if all(_close(row) for row in others):
+    ends = [(row, row.difference_interval) for row in others]
+    # No relevant difference is left: none at all here, or none within the interval.
+    if all(row.unmoved or (at.defined and max(map(abs, at)) <= MARGIN) for row, at in ends):
         verdict = f"The verdict hardly depends on the causal model: {range_}."
         return Sensitivity(rows, False, verdict)
     few = "There are too few people to tell whether the verdict depends on the causal model"
     return Sensitivity(rows, None, f"{few}: {range_}.")
-
-
-def _close(row: CausalModelRow) -> bool:
-    """Whether no relevant difference is left: none at all here, or none within the interval."""
-    ends = row.difference_interval
-    return row.unmoved or (ends.defined and max(abs(ends.low), abs(ends.high)) <= MARGIN)

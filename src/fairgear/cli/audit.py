@@ -104,7 +104,7 @@ def audit(
     run = settings_of_run(model) or settings_of_run(against or "")
     config = audit_config(merged(on_dataset(run, dataset), _typed(settings, data)))
 
-    name = _slug(f"{config.short_name}-{model}")
+    name = re.sub(r"[^A-Za-z0-9._]+", "-", f"{config.short_name}-{model}").strip("-.")[:80]
 
     from fairgear.distributed import on_rank0, process_group, rank
 
@@ -264,7 +264,3 @@ def _show(results: Audit) -> None:
         found = [(row.model, number(row.rate), ends(row.interval)) for row in others.rows]
         print_table("δCF by causal model", ("model", "δCF", level), found)
         print(others.verdict)  # noqa: T201
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-.")[:80]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
 from fairgear.cli.flags import NO_DATA, DataFlags, examples, given
 from fairgear.cli.output import Json, print_json, print_metrics
-
-if TYPE_CHECKING:
-    from fairgear.runs.config import RunConfig
 
 run_app = App(
     name="run",
@@ -99,12 +96,26 @@ def run(
         settings = settings.with_default_split()
 
     from fairgear import distributed
+    from fairgear.progress import log
 
     with distributed.process_group(settings.device):
+        from fairgear.runs.execution import run as run_once
+        from fairgear.runs.folder import RunFolder
+
         settings = settings.completed().for_processes(distributed.size(), chosen=chosen)
         name = f"{settings.short_name}-{settings.method}-{settings.seed}"
         default = Path("runs") / re.sub(r"[^A-Za-z0-9._-]+", "-", name)
-        _run(settings, default if out is None else out, json=json)
+        folder = RunFolder(default if out is None else out)
+        done = distributed.on_rank0(folder.report.exists)
+        results = run_once(settings, folder)
+        if done:
+            log(f"{folder.path} holds this run, finished; nothing to do")
+        if json:
+            print_json(results.to_dict())
+            return
+        title = "{method} on {dataset}, {split}, seed {seed}".format_map(results.config)
+        print_metrics(title, results)
+        print(f"Report: {folder.report}")  # noqa: T201
 
 
 def _values(file: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
@@ -121,22 +132,3 @@ def _values(file: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
         # The hash is of the file's own data.
         file["data"].pop("sha256", None)
     return merged(file, typed)
-
-
-def _run(settings: RunConfig, out: Path, *, json: bool) -> None:
-    """What every process does."""
-    from fairgear.distributed import on_rank0
-    from fairgear.progress import log
-    from fairgear.runs.execution import run
-    from fairgear.runs.folder import RunFolder
-
-    folder = RunFolder(out)
-    done = on_rank0(folder.report.exists)
-    results = run(settings, folder)
-    if done:
-        log(f"{folder.path} holds this run, finished; nothing to do")
-    if json:
-        print_json(results.to_dict())
-        return
-    print_metrics("{method} on {dataset}, {split}, seed {seed}".format_map(results.config), results)
-    print(f"Report: {folder.report}")  # noqa: T201

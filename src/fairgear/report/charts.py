@@ -199,7 +199,13 @@ def line_chart(
     last = max(x for found in points.values() for x, _ in found)
     x = Scale(0.0, max(last, 1.0), 1.0)
     placed = [
-        {"name": name, "at": [_placed(point, x, y) for point in _known(found)]}
+        {
+            "name": name,
+            "at": [
+                [x.at(step), y.at(value), plain(int(step)), plain(float(value))]
+                for step, value in _known(found)
+            ],
+        }
         for name, found in points.items()
     ]
     return LineChart(
@@ -220,11 +226,6 @@ def _points(rows: Sequence[Mapping[str, float]], term: str) -> _Points:
     return sorted(
         ((x, y if math.isfinite(y) else None) for x, y in found), key=lambda point: point[0]
     )
-
-
-def _placed(point: tuple[float, float], x: Scale, y: Scale) -> list[float | str]:
-    step, value = point
-    return [x.at(step), y.at(value), plain(int(step)), plain(float(value))]
 
 
 def _known(points: _Points) -> list[tuple[float, float]]:

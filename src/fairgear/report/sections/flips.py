@@ -44,7 +44,10 @@ class FlipSection:
 
 def flip_section(audit: Audit) -> FlipSection | None:
     """The section; None where there are no flips, for want of a causal model."""
-    rows = sorted(audit.flips, key=_order)
+    worlds, questions = list(_PROTOCOLS), list(_INTERVENTIONS)
+    rows = sorted(
+        audit.flips, key=lambda r: (worlds.index(r.protocol), questions.index(r.intervention))
+    )
     if not rows:
         return None
     protocols = [name for name in _PROTOCOLS if any(row.protocol == name for row in rows)]
@@ -86,10 +89,6 @@ def _dot(row: FlipRow, scale: Scale) -> Dot:
     )
     label = f"placebo, {row.intervention}" if row.protocol == "placebo" else row.intervention
     return dot(scale, label, row.protocol, row.rate, row.interval, facts)
-
-
-def _order(row: FlipRow) -> tuple[int, int]:
-    return list(_PROTOCOLS).index(row.protocol), list(_INTERVENTIONS).index(row.intervention)
 
 
 def causal_model_chart(found: Sensitivity) -> IntervalChart:
