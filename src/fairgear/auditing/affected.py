@@ -171,8 +171,8 @@ def neighbors_that_matter(
                     )
                 )
     strongest = {}
-    for position, neighbors in found.items():
-        moving = [one for one in neighbors if abs(one.change) > ROUNDING]
+    for position, tried in found.items():
+        moving = [one for one in tried if abs(one.change) > ROUNDING]
         # Ties within rounding keep the order in which they were examined.
         moving.sort(key=lambda one: -round(abs(one.change) / ROUNDING))
         strongest[position] = tuple(moving[:KEPT])

@@ -11,12 +11,13 @@ from fairgear.errors import FileError
 
 IDS = np.array([7, -3, 2**62 + 1, 0, 2**53 + 1])
 ROWS = np.array([4, 0, 2])
+PEOPLE = pd.DataFrame({"node_id": IDS})
 ALLOWED = "; allowed: node_id,score for every node, or a .npy file with a score a row. Next: "
 VALUES = np.array([0.1, 1 / 3, 5e-324, 1.0, 0.7000000000000001])
 
 
 def scores(path: Path) -> list[float]:
-    return [float(score) for score in read_scores(path, IDS, ROWS, what="scores")]
+    return [float(score) for score in read_scores(path, PEOPLE, ROWS, what="scores")]
 
 
 def test_a_table_in_any_order(tmp_path: Path) -> None:
@@ -31,7 +32,7 @@ def test_a_table_in_any_order(tmp_path: Path) -> None:
         assert scores(tmp_path / name) == VALUES[ROWS].tolist()
     # Nobody asks about the person who is missing.
     asked = np.array([4, 2])
-    found = read_scores(tmp_path / "less.csv", IDS, asked, what="scores")
+    found = read_scores(tmp_path / "less.csv", PEOPLE, asked, what="scores")
     assert found.tolist() == VALUES[asked].tolist()
 
 
@@ -46,13 +47,13 @@ def test_an_array_in_the_order_of_the_rows(tmp_path: Path) -> None:
 def test_ids_that_passed_through_floats(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("node_id,score\n7.0,1\n-3.00,2\n")
-    assert read_scores(path, IDS, np.array([1, 0]), what="").tolist() == [2, 1]
+    assert read_scores(path, PEOPLE, np.array([1, 0]), what="").tolist() == [2, 1]
 
 
 def test_quotes_and_spaces_are_no_matter(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('"","node_id","score"\n"1", 7 ," 0.5"\n\n')
-    assert read_scores(path, IDS, np.array([0]), what="").tolist() == [0.5]
+    assert read_scores(path, PEOPLE, np.array([0]), what="").tolist() == [0.5]
 
 
 FAULTS: dict[str, tuple[bytes, str]] = {
@@ -134,7 +135,7 @@ def test_a_missing_score_is_nan(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     values = pd.array([0.5, None, 0.5, 0.5, 0.5], dtype="Float64")
     pd.DataFrame({"node_id": IDS, "score": values}).to_parquet(path)
-    found = read_scores(path, IDS, np.arange(5), what="")
+    found = read_scores(path, PEOPLE, np.arange(5), what="")
     assert np.flatnonzero(np.isnan(found)).tolist() == [1]
 
 
@@ -148,11 +149,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 NAMES = ["Ann", 'Bo "X", jr', "007", " Di\nda", "NA"]
+NAMED = PEOPLE.assign(node_name=np.array(NAMES, dtype=object))
 
 
 def by_name(path: Path, rows: list[int]) -> list[float]:
     asked = np.array(rows)
-    return [float(score) for score in read_scores(path, IDS, asked, what="scores", names=NAMES)]
+    return [float(score) for score in read_scores(path, NAMED, asked, what="scores")]
 
 
 def test_people_by_name(tmp_path: Path) -> None:

@@ -64,20 +64,14 @@ class CommandAdapter(Adapter):
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """The scores that the program wrote for `nodes`."""
-        known = person_ids(world.graph)
         rows = nodes.cpu().numpy()
         with (
             sigterm_unwinds(),
             tempfile.TemporaryDirectory(prefix="fairgear-", ignore_cleanup_errors=True) as place,
         ):
             found = self._run(world, Path(place))
-            values = read_scores(
-                found,
-                known["node_id"].to_numpy(),
-                rows,
-                what=f"scores of {self._where(world)}",
-                names=known["node_name"].tolist() if "node_name" in known else None,
-            )
+            what = f"scores of {self._where(world)}"
+            values = read_scores(found, person_ids(world.graph), rows, what=what)
         return self._checked(world, values, rows)
 
     def _run(self, world: World, folder: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
@@ -35,7 +35,8 @@ class FolderAdapter(Adapter):
         self._set_threshold(threshold)
         self.manifest = read_manifest(self._folder)
         self._entries = {entry.name: entry for entry in self.manifest.worlds}
-        self._ids = np.array(self.manifest.node_ids, dtype=np.int64)
+        known = {"node_id": self.manifest.node_ids, "node_name": self.manifest.node_names}
+        self._people = pd.DataFrame({key: people for key, people in known.items() if people})
         self.default_self_people = sum(
             entry.protocol == "strict" and entry.intervention.startswith("self ")
             for entry in self.manifest.worlds
@@ -71,14 +72,13 @@ class FolderAdapter(Adapter):
         if path is None:
             raise self._incomplete()
         rows = nodes.cpu().numpy()
-        values = read_scores(
-            path, self._ids, rows, what=f"scores {path}", names=self.manifest.node_names
-        )
+        values = read_scores(path, self._people, rows, what=f"scores {path}")
         return self._checked(world, values, rows)
 
     def _person(self, world: World, row: int) -> int | str:
         # Those of the manifest: the world's graph is not built.
-        return (self.manifest.node_names or self.manifest.node_ids)[row]
+        names: list[int | str] = self._people.iloc[:, -1].tolist()
+        return names[row]
 
     def _scores(self, entry: WorldEntry) -> Path | None:
         """The file with the scores of a world, in any of the formats."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv as text_csv
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +22,25 @@ _KINDS = {"node_id": pa.int64(), "node_name": pa.string(), "score": pa.float64()
 _LONGEST = 60
 
 
-def read_scores(
-    path: Path,
-    node_ids: Integers,
-    rows: Integers,
-    *,
-    what: str,
-    names: Sequence[str] | None = None,
-) -> Floats:
+def read_scores(path: Path, people: pd.DataFrame, rows: Integers, *, what: str) -> Floats:
     """The scores of the people in `rows`, in their order; the kind of file is seen by its content.
 
     Args:
         path: a table with the columns node_id and score, in any order, for everyone or at least
-            for those in `rows`; or a NumPy file with one score for every node. Where there are
-            `names`, a column node_name can replace node_id.
-        node_ids: of all nodes, in the order of the graph.
+            for those in `rows`; or a NumPy file with one score for every node. Where people have
+            names, a column node_name can replace node_id.
+        people: everyone in the order of the graph, as `person_ids` gives them.
         rows: row numbers of the people.
         what: names the scores in messages.
-        names: of all nodes, in the order of the graph, where ids are not whole numbers.
     """
-    try:
+    with files.read_errors(path):
         content = path.read_bytes()
-    except OSError as error:
-        raise files.unreadable(path, error) from error
     if content.startswith(b"\x93NUMPY"):
-        return _in_order(content, len(node_ids), what)[rows]
+        return _in_order(content, len(people), what)[rows]
     read = _parquet if content.startswith(b"PAR1") else _csv
-    keys, scores = read(content, what, named=names is not None)
-    people: NDArray[Any] = node_ids if names is None else np.array(names, dtype=object)
-    known = people if _key(keys) == "node_name" else node_ids
-    return scores[_lines(keys, pd.Index(known), people, rows, what)]
+    keys, scores = read(content, what, named="node_name" in people)
+    shown = people.iloc[:, -1].to_numpy()
+    return scores[_lines(keys, pd.Index(people[_key(keys)].to_numpy()), shown, rows, what)]
 
 
 def _lines(
