@@ -45,7 +45,9 @@ class OneColumn(CausalModel):
             x[:, graph.sens_column] = sens.to(x.dtype)
         return graph.replace(x=x, sens=sens, mechanism=None)
 
-    def _notes(self) -> tuple[str, ...]:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the model assumes."""
         return (f"{self.column} follows the attribute for {self.share:.0%}; nothing else does.",)
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -49,10 +49,8 @@ class FittedCausalModel(CausalModel):
     ) -> None:
         FEATURE_MODELS[features]
         if edges not in EDGES:
-            allowed = ", ".join(EDGES)
-            raise ParameterError(
-                "edges of a fitted model", repr(edges), allowed, "choose one of them"
-            )
+            what, allowed = "edges of a fitted model", ", ".join(EDGES)
+            raise ParameterError(what, repr(edges), allowed, "choose one of them")
         self.features = features
         self.edges = edges
         self.gate = gate
@@ -72,17 +70,14 @@ class FittedCausalModel(CausalModel):
             factual.table, factual.sens, graph.sens_column
         )
         self._edges = None
-        if self.edges != "fixed":
-            self._edges = EdgeLaw.of(
-                self.edges, factual, graph.sens_column, gate=self.gate, seed=self.seed
-            )
-            if factual.n > self.exact_up_to:
-                zeros = np.zeros_like(factual.sens)
-                worlds = {
-                    name: self._world(factual, sens, seed=0)
-                    for name, sens in (("all 0", zeros), ("all 1", zeros + 1))
-                }
-                self._edges = self._edges.with_missed(worlds)
+        if self.edges == "fixed":
+            return
+        law = EdgeLaw.of(self.edges, factual, graph.sens_column, gate=self.gate, seed=self.seed)
+        if factual.n > self.exact_up_to:
+            zeros = np.zeros_like(factual.sens)
+            values = {"all 0": zeros, "all 1": zeros + 1}
+            law = law.with_missed({k: self._world(factual, s, seed=0) for k, s in values.items()})
+        self._edges = law
 
     def counterfactual(
         self, graph: SensitiveGraph, sens: Tensor | int, *, seed: int = 0

@@ -24,12 +24,10 @@ def for_graph(graph: SensitiveGraph) -> CausalModel:
 
 
 def named(name: str, graph: SensitiveGraph) -> CausalModel:
-    """A causal model by name, fitted to `graph`.
+    """A causal model, fitted to the factual graph.
 
-    Args:
-        name: "own" (see `for_graph`), "quantile" (features by the quantile map), a name or
-            MODULE:NAME of `CAUSAL_MODELS`, or a file that a causal model's `save` wrote.
-        graph: the factual graph.
+    The name is "own" (see `for_graph`), "quantile" (features by the quantile map), a name or
+    MODULE:NAME of `CAUSAL_MODELS`, or a file that a causal model's `save` wrote.
     """
     if name == OWN:
         return for_graph(graph)

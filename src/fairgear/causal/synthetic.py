@@ -7,7 +7,7 @@ Y_i = 1 where w·Z_i + w_s · mean of S over i and its neighbours > the factual 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -82,7 +82,7 @@ def sample(settings: SyntheticSettings | None = None, *, seed: int = 0) -> Sensi
     draft = SyntheticMechanism(settings, v, w, columns, label_threshold=0.0)
     edge_index = _Pairs(latent, settings).edges(sens)
     scores = draft.scores(latent, sens, edge_index)
-    mechanism = SyntheticMechanism(settings, v, w, columns, label_threshold=float(scores.mean()))
+    mechanism = replace(draft, label_threshold=float(scores.mean()))
     return SensitiveGraph(
         mechanism.features(latent, sens),
         edge_index,

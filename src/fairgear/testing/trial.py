@@ -61,12 +61,8 @@ class Trial:
         random: bool = True,
     ) -> None:
         if settings and not isinstance(method, type):
-            raise ParameterError(
-                "settings with a function that makes the method",
-                ", ".join(settings),
-                "settings with a class only",
-                "set them inside the function",
-            )
+            what, got = "settings with a function that makes the method", ", ".join(settings)
+            raise ParameterError(what, got, "settings with a class only", "set them inside it")
         self.random = random
         self._method = method
         self._settings = dict(settings or {})

@@ -18,7 +18,7 @@ from fairgear.causal.edges.regression import EdgeQuality
 from fairgear.causal.edges.terms import EDGE_TERMS
 from fairgear.files import json_ready
 
-# Edges (or non-edges, in a nearly complete graph) per parameter, by the usual rule of thumb.
+# Edges (or non-edges, in a nearly complete graph) per parameter, a common rule of thumb.
 _LEAST_PER_PARAMETER = 10
 
 

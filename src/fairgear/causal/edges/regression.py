@@ -27,7 +27,7 @@ _PENALTY = 0.01
 _STEPS = 100
 _TOLERANCE = 1e-9
 
-# Below 0.7, discrimination is poor by the usual reading (Hosmer and Lemeshow).
+# Below 0.7, discrimination is poor (Hosmer and Lemeshow).
 LEAST_AUC = 0.7
 # Degrees are the same in every world: a model that predicts by them alone moves edges blindly.
 LEAST_AUC_WITHOUT_DEGREES = 0.6

@@ -30,7 +30,7 @@ from fairgear.settings import OneOf, Range
 from fairgear.training import Validation, train
 
 _LAYERS: dict[str, GraphLayer] = {"gcn": GcnLayer, "graphsage": SageLayer}
-# Lower than the usual 0.9, as is common in adversarial training.
+# Lower than Adam's default of 0.9, as is common in adversarial training.
 _ADVERSARY_MOMENTUM = 0.5
 # The share of steps before which the adversary is too weak for its verdict to count.
 _SETTLED = 0.5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,12 +21,8 @@ from fairgear.training.optimizers import adam, set_learning_rate
 _MAX_NORM = 5.0
 
 
-class Reading(NamedTuple):
-    """What the discriminator reads: H, the mask of the members, and the true range."""
-
-    h: Tensor
-    mask: Tensor
-    target: Tensor
+# What the discriminator reads: H, the mask of the members, and the true range.
+Reading = tuple[Tensor, Tensor, Tensor]
 
 
 class VaeTask(Task):
@@ -83,12 +78,7 @@ class VaeTask(Task):
             "discriminator": config.discriminator_weight,
             "covariance": config.covariance_weight,
         }
-        return objectives.weighted(parts, weights), Reading(h.detach(), ego.mask, target)
-
-    def guess(self, reading: Reading) -> Tensor:
-        """L_d of a fixed H."""
-        logits = self.discriminator(reading.h, reading.mask)
-        return objectives.log_probability(logits, reading.target)
+        return objectives.weighted(parts, weights), (h.detach(), ego.mask, target)
 
     def _update(self, people: Tensor) -> dict[str, Tensor]:
         kept: list[Reading] = []
@@ -99,7 +89,8 @@ class VaeTask(Task):
             return objectives.backward(terms)
 
         def discriminator_turn(part: Tensor) -> dict[str, Tensor]:
-            guess = self.guess(kept.pop(0))
+            h, mask, target = kept.pop(0)
+            guess = objectives.log_probability(self.discriminator(h, mask), target)
             return objectives.backward(objectives.weighted({"guess": guess}, {"guess": -1.0}))
 
         terms = self._turn("vae", vae_turn, people)

@@ -16,7 +16,7 @@ _PEOPLE = 2**15
 _DIRECTIONS, _PEOPLE_EACH = 32, 10
 # Above this width, only the leading directions are computed.
 _WIDE = 256
-# Of the least squares, for features of unit variance.
+# Of the regression, for features of unit variance.
 _RIDGE = 1e-6
 # Deviations that are halved in the three corrections: first tails matter, then small differences.
 _TAILS = (10.0, 3.0, 1.0)
@@ -27,7 +27,7 @@ _TINY = 1e-12
 _PLACES = 256
 # A column of scaled features that spreads less than this is constant but for rounding.
 _LEAST = 1e-4
-# Distance from the median, in widths, beyond which values are not told apart.
+# Distance from the median, in widths, beyond which values are not distinguished.
 _FURTHEST = 1e6
 
 
@@ -143,7 +143,7 @@ class _Correction(nn.Module):
         self.spread.fill_(1.0)
 
     def fit(self, unit: Tensor, norm: Tensor, sizes: Tensor) -> None:
-        """Learn by least squares from unit rows (n, d) and their norms (n,).
+        """Learn by ridge regression from unit rows (n, d) and their norms (n,).
 
         A column that spreads far less than its size is constant.
         """
@@ -161,7 +161,9 @@ class _Correction(nn.Module):
         one, two = torch.triu_indices(kept, kept, device=z.device)
         terms = torch.cat([torch.ones_like(z[:, :1]), alone, along[:, one] * along[:, two]], dim=1)
         logs = norm.log()
-        weights = _least_squares(terms, logs)
+        ridge = _RIDGE * torch.eye(terms.shape[1], dtype=z.dtype, device=z.device)
+        square, product = terms.T @ terms / len(z), terms.T @ logs / len(z)
+        weights = torch.linalg.solve(square + ridge, product)
         linear = weights[1 : 1 + alone.shape[1]]
         self.level.copy_(weights[0])
         self.linear.copy_(leading @ linear if few else linear)
@@ -250,13 +252,6 @@ def _leading_directions(z: Tensor, most: int) -> Tensor:
     _, directions = torch.linalg.eigh(z.T @ z / len(z))
     leading: Tensor = directions[:, z.shape[1] - most :]
     return leading
-
-
-def _least_squares(x: Tensor, target: Tensor) -> Tensor:
-    """Ridge regression: weights (d,) that minimise the squared error of x·w."""
-    ridge = _RIDGE * torch.eye(x.shape[1], dtype=x.dtype, device=x.device)
-    weights: Tensor = torch.linalg.solve(x.T @ x / len(x) + ridge, x.T @ target / len(x))
-    return weights
 
 
 def _blurred_ranks(ordered: Tensor) -> Tensor:

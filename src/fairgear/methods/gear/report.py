@@ -77,13 +77,14 @@ def report_generator(model: Gear, graph: SensitiveGraph) -> GeneratorReport | No
     h = latent.mean
     residual = (vae.decode_features(h, ego.sens) - ego.x)[ego.mask]
     pairs = torch.triu(ego.mask[:, :, None] & ego.mask[:, None, :], diagonal=1)
-    linked, logits = ego.adjacency[pairs], vae.decode_edges(h, ego.sens)[pairs]
+    linked, logits = ego.adjacency[pairs].cpu(), vae.decode_edges(h, ego.sens)[pairs].cpu()
+    both = bool((linked != linked[:1]).any())
     base_rate, accuracy = _readability(h[:, 0], ego.sens[:, 0])
     own_added, own_removed = _edge_changes(ego, own)
     around_added, around_removed = _edge_changes(ego, around)
     return GeneratorReport(
         feature_r2=1 - float(residual.square().sum() / ego.x[ego.mask].square().sum()),
-        edge_auroc=_auroc(linked, logits),
+        edge_auroc=float(roc_auc_score(linked, logits)) if both else float("nan"),
         kl=float(objectives.normal_kl(latent.mean, latent.log_variance, ego.mask)),
         base_rate=base_rate,
         sens_from_h=accuracy,
@@ -101,12 +102,6 @@ def _edge_changes(before: Ego, after: Ego) -> tuple[float, float]:
     total = before.adjacency.sum().clamp(min=1)
     change = after.adjacency - before.adjacency
     return float((change > 0).sum() / total), float((change < 0).sum() / total)
-
-
-def _auroc(linked: Tensor, logits: Tensor) -> float:
-    if bool((linked == linked[:1]).all()):
-        return float("nan")
-    return float(roc_auc_score(linked.cpu(), logits.cpu()))
 
 
 def _readability(h: Tensor, sens: Tensor) -> tuple[float, float]:
