@@ -20,18 +20,18 @@ class Dataset:
     summary: str
     sensitive: str
     label: str
-    released_labels: int
-    """Training labels of the authors' split."""
-    released_share: float
-    """The share of a feature's change that the authors' evaluation files keep."""
     source: str
-    licence: str
-    """Or the terms of use, as far as they are known."""
     problems: tuple[str, ...]
     """What readers of results on it must know; its page says more."""
     load: Callable[..., SensitiveGraph]
     """Takes the dataset's own options and returns the graph without masks."""
     files: tuple[RemoteFile, ...] = ()
+    licence: str = "none stated"
+    """Or the terms of use, as far as they are known."""
+    released_labels: int = 100
+    """Training labels of the authors' split."""
+    released_share: float = 0.05
+    """The share of a feature's change that the authors' evaluation files keep."""
     sampled: bool = False
     """Whether `load` takes a seed and samples the graph."""
 

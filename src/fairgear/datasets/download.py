@@ -23,7 +23,6 @@ from fairgear.errors import FileError
 from fairgear.files import replacing
 from fairgear.progress import bar, log
 
-# Agarwal, Lakkaraju and Zitnik, UAI 2021: Bail, Credit and German.
 NIFTY = "https://raw.githubusercontent.com/chirag126/nifty/main/dataset"
 # Dai and Wang, WSDM 2021: NBA.
 FAIRGNN = "https://raw.githubusercontent.com/EnyanDai/FairGNN/main/dataset"
@@ -43,6 +42,11 @@ class RemoteFile:
     sha256: str
     size: int
     """In bytes."""
+
+
+def nifty_file(path: str, *, sha256: str, size: int) -> RemoteFile:
+    """One of Agarwal, Lakkaraju and Zitnik, UAI 2021: Bail, Credit and German."""
+    return RemoteFile(path, f"{NIFTY}/{path}", sha256, size)
 
 
 class _DownloadFailed(Exception):

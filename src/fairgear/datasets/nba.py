@@ -30,31 +30,22 @@ def load_nba() -> SensitiveGraph:
     frame = pd.read_csv(fetch(TABLE), dtype={"user_id": "int64"})
     listed = pd.read_csv(fetch(EDGES), sep="\t", header=None, dtype="int64").to_numpy()
     rows = pd.Index(frame["user_id"]).get_indexer(listed.ravel()).reshape(listed.shape)
-    return published_graph(
-        frame,
-        undirected_edges(torch.from_numpy(rows.T.astype("int64")), len(frame)),
-        label="SALARY",
-        sensitive="country",
-        dropped=["user_id"],
-        name="nba",
-        node_id=torch.from_numpy(frame["user_id"].to_numpy("int64", copy=True)),
-    )
+    edges = undirected_edges(torch.from_numpy(rows.T.astype("int64")), len(frame))
+    node_id = torch.from_numpy(frame["user_id"].to_numpy("int64", copy=True))
+    return published_graph(NBA, frame, edges, dropped=["user_id"], node_id=node_id)
 
 
 NBA = Dataset(
     name="nba",
     summary="403 basketball players, 2016/17; is their salary above the median?",
+    load=load_nba,
     sensitive="country",
     label="SALARY",
-    released_labels=100,
-    released_share=0.05,
+    files=(TABLE, EDGES),
     source="Dai and Wang, WSDM 2021 (FairGNN), from Kaggle's Social Power NBA and Twitter",
-    licence="none stated",
     problems=(
         "known people under their Twitter ids: never publish results about one of them",
         "403 people, 313 with a label: intervals are wide",
         "country says only whether a player counts as from the United States (0) or not (1)",
     ),
-    load=load_nba,
-    files=(TABLE, EDGES),
 )

@@ -9,37 +9,37 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from fairgear.datasets.base import Dataset
 from fairgear.graph import ColumnScale, SensitiveGraph, SimilarityRule, similarity_graph
 from fairgear.graph.similarity_mechanism import cached_edges
 
 
 def published_graph(
+    dataset: Dataset,
     frame: pd.DataFrame,
     joined_by: SimilarityRule | Tensor,
     *,
-    label: str,
-    sensitive: str,
     dropped: Sequence[str] = (),
     **fields: Any,
 ) -> SensitiveGraph:
     """The graph of a table of numbers; the order of the columns is kept.
 
     Args:
+        dataset: names the label and the sensitive attribute, which stays among the features.
         frame: one row a person.
         joined_by: a rule for the unscaled columns, or the published edges.
-        label: the column of the label.
-        sensitive: the column of the sensitive attribute, which stays among the features.
         dropped: columns to leave out.
-        fields: others of `SensitiveGraph`, such as `name`.
+        fields: others of `SensitiveGraph`, such as `node_id`.
     """
-    features = frame.drop(columns=[label, *dropped])
+    features = frame.drop(columns=[dataset.label, *dropped])
     raw = torch.from_numpy(features.to_numpy("float64", copy=True))
     names = [str(name) for name in features.columns]
     fields |= {
-        "y": torch.from_numpy(frame[label].to_numpy("int64", copy=True)),
-        "sens": torch.from_numpy(frame[sensitive].to_numpy("int64", copy=True)),
-        "sens_column": names.index(sensitive),
+        "y": torch.from_numpy(frame[dataset.label].to_numpy("int64", copy=True)),
+        "sens": torch.from_numpy(frame[dataset.sensitive].to_numpy("int64", copy=True)),
+        "sens_column": names.index(dataset.sensitive),
         "feature_names": names,
+        "name": dataset.name,
     }
     if isinstance(joined_by, SimilarityRule):
         return similarity_graph(raw, rule=joined_by, join=cached_edges, **fields)

@@ -73,15 +73,30 @@ class EgoIndex:
         precision: str = "exact",
     ) -> EgoIndex:
         """Find the egos of `nodes` (default: all); see `PageRank` for the other arguments."""
-        how = _checked(PageRank(k, alpha, tolerance, rank_by, steps, precision))
+        how = PageRank(k, alpha, tolerance, rank_by, steps, precision)
+        key = cls.key_of(graph, nodes, **asdict(how))
         structure = Structure.of_canonical(graph.canonical)
         rows = checked_rows(nodes, structure.num_nodes)
-        return cls(**shared_egos(structure, how, rows), key=_key(graph, how, nodes))
+        return cls(**shared_egos(structure, how, rows), key=key)
 
     @staticmethod
     def key_of(graph: SensitiveGraph, nodes: Tensor | None = None, **params: Any) -> str:
         """The key that `build(graph, nodes=nodes, **params)` would give its index."""
-        return _key(graph, _checked(PageRank(**params)), nodes)
+        how = PageRank(**params)
+        if how.k > WIDTH:
+            allowed = f"1 to {WIDTH}: a member's links are the bits of one word"
+            raise ParameterError("k of an ego index", how.k, allowed, f"use at most {WIDTH}")
+        content = {
+            "method": METHOD,
+            "graph": graph.fingerprint("edge_index", "node_id"),
+            "num_nodes": len(graph.x),
+            "nodes": None if nodes is None else nodes.tolist(),
+            **asdict(how),
+        }
+        # Equal numbers must give equal keys, whether 1 or 1.0.
+        content["alpha"] = float(how.alpha)
+        content["tolerance"] = None if how.tolerance is None else float(how.tolerance)
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -293,31 +308,6 @@ def _mapped(path: Path, mode: Any) -> np.memmap[Any, Any] | None:
     except (OSError, ValueError, EOFError):
         return None
     return held if isinstance(held, np.memmap) else None
-
-
-def _checked(how: PageRank) -> PageRank:
-    if how.k > WIDTH:
-        raise ParameterError(
-            "k of an ego index",
-            how.k,
-            f"1 to {WIDTH}: a member's links are the bits of one word",
-            f"use at most {WIDTH}",
-        )
-    return how
-
-
-def _key(graph: SensitiveGraph, how: PageRank, nodes: Tensor | None) -> str:
-    content = {
-        "method": METHOD,
-        "graph": graph.fingerprint("edge_index", "node_id"),
-        "num_nodes": len(graph.x),
-        "nodes": None if nodes is None else nodes.tolist(),
-        **asdict(how),
-    }
-    # Equal numbers must give equal keys, whether 1 or 1.0.
-    content["alpha"] = float(how.alpha)
-    content["tolerance"] = None if how.tolerance is None else float(how.tolerance)
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _size(index: EgoIndex) -> int:

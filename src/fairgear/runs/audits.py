@@ -15,7 +15,7 @@ from fairgear.auditing.people import person_ids
 from fairgear.auditing.provenance import Stages
 from fairgear.causal import named
 from fairgear.errors import FileError, ParameterError
-from fairgear.files import unreadable
+from fairgear.files import read_errors
 from fairgear.graph import SensitiveGraph
 from fairgear.progress import log
 from fairgear.runs.audit_config import PARTS, AuditConfig, audit_config
@@ -157,9 +157,8 @@ def _people(config: AuditConfig, graph: SensitiveGraph) -> Tensor:
 def _listed(path: Path, graph: SensitiveGraph) -> Tensor:
     """The rows of the people whose ids or names a file lists, one a line."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise unreadable(path, error) from error
+        with read_errors(path):
+            lines = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError:
         lines = ["no text"]
     wanted = [line.strip() for line in lines if line.strip()]

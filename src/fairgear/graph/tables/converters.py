@@ -126,8 +126,10 @@ def data_graph(
     if x.layout is not torch.strided:
         next_step = "store data.x.to_dense()"
         raise GraphError("x of the PyG data", "a sparse matrix", "a dense one", next_step)
-    nodes = _features(data, x)
-    features = list(nodes.columns)
+    names = data.get("feature_names")
+    given = isinstance(names, Sequence) and len(names) == x.shape[1]
+    features = [str(name) for name in names] if given else [f"x{i}" for i in range(x.shape[1])]
+    nodes = pd.DataFrame(x.detach().cpu().to(torch.float64).numpy(), columns=features)
     wanted = [columns.sensitive, columns.label, columns.id]
     for name in [*wanted, *(name for name in ID_NAMES if columns.id is None)]:
         if name is not None and name not in features and name in data:
@@ -144,13 +146,6 @@ def data_graph(
         if isinstance(data.get(key), Tensor) and data[key].shape == (len(x),)
     }
     return table_graph(nodes, _pairs(data, len(x)), columns, masks=masks, encoding=encoding)
-
-
-def _features(data: Data, x: Tensor) -> pd.DataFrame:
-    names = data.get("feature_names")
-    given = isinstance(names, Sequence) and len(names) == x.shape[1]
-    columns = [str(name) for name in names] if given else [f"x{i}" for i in range(x.shape[1])]
-    return pd.DataFrame(x.detach().cpu().to(torch.float64).numpy(), columns=columns)
 
 
 def _check_ids(data: Data, x: Tensor, features: list[str], name: str | None) -> None:
