@@ -57,7 +57,7 @@ MODELS_OF = {
     "nba": OWN_EDGES,
 }
 # People of large graphs for fitted models, which compare every pair.
-SOME = 1500
+SOME = 800
 
 
 @pytest.fixture(scope="module", autouse=True)

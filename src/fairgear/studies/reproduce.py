@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -100,14 +101,18 @@ class Reproduction:
     def cells(self, recipe: Recipe, lines: Sequence[Line] = ()) -> list[Cell]:
         """The runs of a recipe, or of some lines."""
         more = {"device": self.device, "self_people": SELF_PEOPLE}
+        source = GraphSource(split=SPLIT)
+        first = [
+            Cell(line.entry, line.entry.config(source, 0, **more)) for line in lines or recipe.lines
+        ]
         return [
-            Cell(line.entry, line.entry.config(GraphSource(dataset, split=SPLIT), seed, **more))
+            Cell(cell.entry, replace(cell.config, dataset=dataset, seed=seed))
             for seed in self.seeds or range(recipe.seeds)
             for dataset in self.datasets_of(recipe)
-            for line in lines or recipe.lines
+            for cell in first
         ]
 
-    @property
+    @cached_property
     def study(self) -> Study:
         """All runs, by recipe."""
         parts = {one.name: self.cells(one) for one in self.recipes if one.lines}
