@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
-from fairgear.auditing.effects import COUNTERFACTUAL, effect_key
+from fairgear.auditing.effects import COUNTERFACTUAL, Question
 from fairgear.auditing.people import person_name
 from fairgear.auditing.worlds import Worlds
 from fairgear.graph import SensitiveGraph, degrees
@@ -121,7 +121,7 @@ def _affected(
         score_change=float(score_change),
         interventions={
             name: PersonInWorld(float(row[f"score_{key}"]), float(row[f"flip_{key}"]))
-            for name, key in ((name, effect_key("strict", name)) for name in _SHOWN)
+            for name, key in ((name, Question("strict", name).key) for name in _SHOWN)
             if f"flip_{key}" in row and not math.isnan(row[f"flip_{key}"])
         },
         neighbors=neighbors,

@@ -40,12 +40,28 @@ Predict = Callable[[World], Predictions]
 
 
 @dataclass(frozen=True)
-class FlipRow:
-    """One line of the table of flips.
+class Question:
+    """Which worlds are compared with the factual graph.
 
     Attributes:
         protocol: "strict" (the causal model's worlds), "released" (softened) or "placebo".
         intervention: whose s was changed, or what was averaged.
+    """
+
+    protocol: str
+    intervention: str
+
+    @property
+    def key(self) -> str:
+        """Name of its columns in the table of people."""
+        return f"{self.protocol}_{self.intervention}".replace(" ", "_")
+
+
+@dataclass(frozen=True)
+class FlipRow(Question):
+    """One line of the table of flips.
+
+    Attributes:
         rate: share of people whose label flips.
         interval: of `rate`, over people.
         gains: share that goes from 0 to 1; between worlds, towards the higher rate.
@@ -62,8 +78,6 @@ class FlipRow:
         error: Monte Carlo standard error of `rate`, None where nothing is random.
     """
 
-    protocol: str
-    intervention: str
     rate: float
     interval: Interval
     gains: float
@@ -79,18 +93,12 @@ class FlipRow:
     draws: int
     error: float | None
 
-    @property
-    def key(self) -> str:
-        """Name of its columns in the table of people."""
-        return effect_key(self.protocol, self.intervention)
-
 
 @dataclass(frozen=True)
-class Effect:
+class Effect(Question):
     """What one intervention does.
 
     Attributes:
-        protocol, intervention: see `FlipRow`.
         flips: of the labels, with the share of each person in `positions`.
         moves: changes of the score in each world that is averaged, each (draws, people) and NaN
             where a person takes no part in a draw.
@@ -98,17 +106,10 @@ class Effect:
         scores: mean over the draws, one for each of them; None between two worlds.
     """
 
-    protocol: str
-    intervention: str
     flips: Flips | AverageFlips
     moves: Sequence[Floats]
     positions: Integers
     scores: Floats | None
-
-    @property
-    def key(self) -> str:
-        """Name of its columns in the table of people."""
-        return effect_key(self.protocol, self.intervention)
 
     def row(self, clusters: Integers, level: float, seed: int = 0) -> FlipRow:
         """Its line in the table of flips; `clusters` are those of all audited people."""
@@ -138,11 +139,6 @@ class Effect:
             draws=sum(len(part.draws) for part in parts),
             error=None if math.isnan(estimate.error) else estimate.error,
         )
-
-
-def effect_key(protocol: str, intervention: str) -> str:
-    """Name of the columns of one intervention in the table of people."""
-    return f"{protocol}_{intervention}".replace(" ", "_")
 
 
 def measure_effects(

@@ -54,8 +54,15 @@ def write_graph(graph: SensitiveGraph, path: Path, form: GraphFormat) -> None:
     if form == "npz":
         _write_arrays(graph, path)
         return
-    edges, nodes = graph_files(path, form)
-    for place, table in ((edges, _edge_table(graph)), (nodes, _node_table(graph))):
+    pairs = graph.edge_index.cpu()
+    once = graph.node_id.cpu()[pairs[:, pairs[0] < pairs[1]]].numpy()
+    known = [column.to_numpy() for _, column in person_ids(graph).items()]
+    columns = [*known, graph.sens.cpu().numpy(), *_features(graph).T]
+    tables = (
+        pa.table([once[0], once[1]], ["source", "target"]),
+        pa.table([np.ascontiguousarray(column) for column in columns], node_columns(graph)),
+    )
+    for place, table in zip(graph_files(path, form), tables, strict=True):
         with replacing(place) as temporary:
             if form == "csv":
                 csv.write_csv(table, temporary, csv.WriteOptions(quoting_style="needed"))
@@ -74,18 +81,6 @@ def node_columns(graph: SensitiveGraph) -> list[str]:
             taken.add(name)
         names.append(name)
     return names
-
-
-def _node_table(graph: SensitiveGraph) -> pa.Table:
-    known = [column.to_numpy() for _, column in person_ids(graph).items()]
-    columns = [*known, graph.sens.cpu().numpy(), *_features(graph).T]
-    return pa.table([np.ascontiguousarray(column) for column in columns], node_columns(graph))
-
-
-def _edge_table(graph: SensitiveGraph) -> pa.Table:
-    pairs = graph.edge_index.cpu()
-    once = graph.node_id.cpu()[pairs[:, pairs[0] < pairs[1]]].numpy()
-    return pa.table([once[0], once[1]], ["source", "target"])
 
 
 def _write_arrays(graph: SensitiveGraph, path: Path) -> None:
