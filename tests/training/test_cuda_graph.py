@@ -11,8 +11,12 @@ import torch
 from torch import Tensor
 
 from fairgear.training import seeded
-from fairgear.training.cuda_graph import CapturedStep, _without_garbage_collection
-from fairgear.training.optimizers import adam, set_learning_rate
+from fairgear.training.cuda_graph import (
+    CapturedStep,
+    _without_garbage_collection,
+    adam,
+    set_learning_rate,
+)
 
 
 def losses(captured: bool) -> list[float]:

@@ -71,10 +71,8 @@ class CausalModel(ABC):
     ) -> Diagnostics:
         """What the model does to a graph when everyone, nobody or half of the people are set to 1.
 
-        Args:
-            graph: the factual graph; that of `fit` if not given.
-            seed: of the half, and of the model's noise.
-            worlds: its worlds at the rates 0, 0.5 and 1, if they exist already.
+        The graph is that of `fit` if not given; `seed` is that of the half and of the model's
+        noise. `worlds` are those at the rates 0, 0.5 and 1, if they exist already.
         """
         graph = self._fitted if graph is None else graph
         if graph is None:

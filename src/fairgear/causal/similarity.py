@@ -41,9 +41,9 @@ class SimilarityCausalModel(CausalModel):
         FEATURE_MODELS[features]
 
     def _fit(self, graph: SensitiveGraph) -> None:
-        factual = _Factual.of(graph)
+        factual, rows = _Factual.of(graph), graph.canonical.rows.numpy()
         self._feature_model = FEATURE_MODELS[self.features]().fit(
-            factual.table[factual.rows], factual.sens[factual.rows], graph.sens_column
+            factual.table[rows], factual.sens[rows], graph.sens_column
         )
         self._factual = factual
 
@@ -135,13 +135,8 @@ class _Factual:
 
     def edges(self, table: Floats, rows: Integers) -> Tensor:
         """The edges of a table that differs only in `rows`."""
-        numbers = self.canonical.numbers.numpy()
-        return self.canonical.in_rows(self.built.after(table[self.rows], numbers[rows]))
-
-    @property
-    def rows(self) -> Integers:
-        """Rows of the graph in canonical order."""
-        return self.canonical.rows.numpy()
+        order, numbers = self.canonical.rows.numpy(), self.canonical.numbers.numpy()
+        return self.canonical.in_rows(self.built.after(table[order], numbers[rows]))
 
 
 CAUSAL_MODELS.add("similarity", SimilarityCausalModel)

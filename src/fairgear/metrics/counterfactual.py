@@ -72,10 +72,7 @@ def flips(factual: Values, counterfactual: Draws) -> Flips:
 def over_rates(factual: Values, worlds: Mapping[float, Draws]) -> AverageFlips:
     """δCF of whole-graph interventions: the mean over the rates r of the flips at each.
 
-    Args:
-        factual: predicted labels on the factual graph.
-        worlds: for each rate r of people set to 1, such as 0, 0.5 and 1, the predicted labels of
-            one or several draws.
+    `worlds` has, for each rate r of people set to 1, the predicted labels of one or several draws.
     """
     _at_least(1, worlds)
     by_rate = {rate: flips(factual, draws) for rate, draws in worlds.items()}

@@ -88,20 +88,13 @@ def paired_interval(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairedPredictions:
-    """What two models predict for the same people.
-
-    Attributes:
-        y: labels, −1 if unknown.
-        sens: the sensitive attribute.
-        summary: mean sensitive value of the closed neighbourhood.
-        clusters: the community of each person.
-        scores: of the first and of the second model.
-        labels: those that they predict.
-    """
+    """What two models predict for the same people."""
 
     y: Integers
+    """−1 if unknown."""
     sens: Integers
     summary: Floats
+    """The mean sensitive value of the closed neighbourhood."""
     clusters: Integers
     scores: tuple[Floats, Floats]
     labels: tuple[Integers, Integers]

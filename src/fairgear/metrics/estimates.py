@@ -44,21 +44,14 @@ from fairgear.registry import Registry
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure of predictions, as tables and `metrics.json` name it.
-
-    Attributes:
-        name: the key.
-        label: for people.
-        low: least value.
-        high: greatest value.
-        direction: whether "higher" or "lower" is better.
-    """
+    """A measure of predictions, as `metrics.json` (`name`) and tables (`label`) call it."""
 
     name: str
     label: str
     low: float
     high: float
     direction: Literal["higher", "lower"]
+    """Which values are better."""
 
     def better(self, first: float, second: float) -> bool:
         """Whether `first` is strictly better than `second`; never if either is undefined."""
@@ -116,16 +109,9 @@ def evaluate_predictions(
 ) -> dict[str, Estimate]:
     """Accuracy, F1, AUROC, ΔEO, ΔDP and R² of one set of predictions, with intervals.
 
-    Args:
-        y: labels.
-        scores: scores, for AUROC.
-        pred: predicted labels, for all else.
-        sensitive_features: the sensitive attribute.
-        summary: mean sensitive value of the closed neighbourhood, for R².
-        clusters: the community of each person.
-        draws: number of resamples.
-        level: of the intervals.
-        seed: of the resamples.
+    AUROC is that of `scores`, all else that of the predicted labels `pred`. `summary`, for R², is
+    the mean sensitive value of the closed neighbourhood, `clusters` the community of each person;
+    `draws` and `seed` are those of the resamples.
     """
     labels, predicted = as_labels("y", y), as_labels("pred", pred)
     ranked, means = as_scores("scores", scores), as_finite("summary", summary)

@@ -117,13 +117,9 @@ def over_nodes(statistic: Statistic, weights: Floats, clusters: Integers) -> Flo
 def bootstrap_interval(
     estimate: float, replicates: Floats, effective: float, *, level: float
 ) -> Interval:
-    """The interval of an estimate from its values on resamples; see the top of this file.
+    """The interval of an estimate from its values on resamples, NaN if undefined; see the top.
 
-    Args:
-        estimate: on the data themselves.
-        replicates: on the resamples, NaN if undefined.
-        effective: effective number of clusters; for a comparison, that of its smaller side.
-        level: probability that the interval covers.
+    `effective` is the effective number of clusters; for a comparison, that of its smaller side.
     """
     check_level(level)
     kept = replicates[~np.isnan(replicates)]

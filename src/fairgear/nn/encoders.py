@@ -18,14 +18,7 @@ _BLOCK = 2**19
 
 
 class EgoEncoder(nn.Module):
-    """A stack of layers; the last one is computed for the centre alone.
-
-    Args:
-        width_in: features of a member.
-        width: size of every layer's output.
-        layers: how many.
-        dropout: between layers.
-    """
+    """A stack of layers with dropout between them; the last is computed for the centre alone."""
 
     layer: ClassVar[type[EgoLayer]]
 

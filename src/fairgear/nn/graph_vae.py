@@ -26,10 +26,7 @@ class Latent:
 class GraphVAE(nn.Module):
     """Encodes every member of an ego, and decodes features and edges given s.
 
-    Args:
-        features: columns of x, the sensitive one not counted.
-        hidden: width of the hidden layers.
-        latent: dimension of H.
+    `features` are the columns of x without the sensitive one, `latent` is the dimension of H.
     """
 
     def __init__(self, features: int, hidden: int, latent: int) -> None:

@@ -23,12 +23,8 @@ def check_causal_model(
 ) -> tuple[str, ...]:
     """Check that a causal model keeps every law on one graph; a broken law is a ContractError.
 
-    Args:
-        make: returns a new, unfitted model at each call.
-        graph: a factual graph with both groups in it.
-        seed: of the random assignment, and of the model's noise.
-
-    Returns the names of the laws, all of which hold.
+    `make` returns a new, unfitted model at each call. The factual graph has both groups; `seed` is
+    that of the random assignment and of the model's noise. Returns the names of the laws.
     """
     model, sens = make().fit(graph), at_random(graph, seed=seed)
     world = model.counterfactual(graph, sens, seed=seed)

@@ -22,9 +22,7 @@ _TIMES_WRITING = 20.0
 class Checkpoint:
     """One file that a training run writes regularly and resumes from.
 
-    Args:
-        path: the file.
-        key: identifies the run by its settings and data. A file with another key is ignored.
+    The key identifies the run by its settings and data. A file with another key is ignored.
     """
 
     def __init__(self, path: Path, key: str) -> None:

@@ -1,4 +1,4 @@
-"""A training step on a GPU, captured once as a CUDA graph and replayed."""
+"""A training step on a GPU, captured once as a CUDA graph and replayed, and Adam for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Adam, Optimizer
 
 Work = Callable[..., dict[str, Tensor]]
 # Calls before the capture: libraries initialise, and optimisers create their state.
@@ -69,3 +70,25 @@ def _without_garbage_collection() -> Iterator[None]:
     finally:
         if before:
             gc.enable()
+
+
+def adam(module: nn.Module, learning_rate: float, weight_decay: float = 0.0) -> Adam:
+    """Adam in one pass over memory; on a GPU its state stays there, so that it can be captured."""
+    parameters = list(module.parameters())
+    device = parameters[0].device
+    return Adam(
+        parameters,
+        lr=torch.tensor(learning_rate, device=device) if device.type == "cuda" else learning_rate,
+        weight_decay=weight_decay,
+        capturable=device.type == "cuda",
+        fused=True,
+    )
+
+
+def set_learning_rate(optimizer: Optimizer, learning_rate: float) -> None:
+    """Change the learning rate, also for a captured step."""
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(learning_rate)
+        else:
+            group["lr"] = learning_rate

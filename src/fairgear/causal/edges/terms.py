@@ -28,20 +28,16 @@ class Coefficients:
 
 @dataclass(frozen=True, eq=False)
 class EdgeTerms(ABC):
-    """The terms of one kind of edge model, fitted to a table.
-
-    Attributes:
-        columns: the columns of x that are compared; never the sensitive one, which the group
-            terms stand for.
-        scale: (len(columns),), the factor of each difference.
-    """
+    """The terms of one kind of edge model, fitted to a table."""
 
     cosine: ClassVar[bool]
     parameters: ClassVar[tuple[str, ...]]
     """Names, in the order of the columns of `design`."""
 
     columns: Integers
+    """The columns of x that are compared; never the sensitive one, as groups have own terms."""
     scale: Floats
+    """(len(columns),), the factor of each difference."""
 
     @classmethod
     def of(cls, table: Floats, skip: int | None) -> EdgeTerms:

@@ -58,9 +58,7 @@ class WholeGraphConfig(Config):
 class WholeGraphNetwork(nn.Module):
     """An encoder, and a linear classifier of the representations.
 
-    Args:
-        encoder: from features (m, d) and `Neighbors` to representations (m, dim).
-        dim: their width.
+    The encoder takes features (m, d) and `Neighbors`, and returns representations (m, dim).
     """
 
     def __init__(self, encoder: nn.Module, dim: int) -> None:

@@ -13,9 +13,8 @@ from fairgear.methods.gear.generator import Ego
 from fairgear.nn import objectives
 from fairgear.nn.graph_vae import Discriminator, GraphVAE
 from fairgear.training import Task
-from fairgear.training.cuda_graph import CapturedStep
+from fairgear.training.cuda_graph import CapturedStep, adam, set_learning_rate
 from fairgear.training.micro_batches import accumulated
-from fairgear.training.optimizers import adam, set_learning_rate
 
 # Gradients are clipped to this norm.
 _MAX_NORM = 5.0

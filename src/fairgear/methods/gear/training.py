@@ -19,9 +19,8 @@ from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.thresholds import advice, most_accurate
 from fairgear.nn import objectives
 from fairgear.training import Task, Validation
-from fairgear.training.cuda_graph import CapturedStep
+from fairgear.training.cuda_graph import CapturedStep, adam
 from fairgear.training.micro_batches import accumulated
-from fairgear.training.optimizers import adam
 
 # People validated at a time, which bounds memory.
 _CHUNK = 1024
