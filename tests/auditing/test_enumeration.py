@@ -27,7 +27,7 @@ from tests.auditing.models import (
 )
 
 N = 8
-DRAWS = 1000
+DRAWS = 500
 MODELS = ["Constant", "CopiesSens", "Features", "NeighborSens", "Everything", "Unshifted"]
 
 Assignment = tuple[int, ...]
