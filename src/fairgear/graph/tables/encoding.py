@@ -24,7 +24,7 @@ from fairgear.graph.tables.features import (
     NumberColumn,
     checked_numbers,
 )
-from fairgear.graph.tables.values import known_codes, listed, spelled
+from fairgear.graph.tables.values import known_codes, listed, spelled, unusable
 
 # Beside a model that was trained on a user's file, and in the folder of a stored graph.
 ENCODING = "encoding.json"
@@ -118,12 +118,8 @@ class Encoding:
             codes.append(ColumnCode.of(column, tuple(encoded)))
             for name, values in encoded.items():
                 if name in ends:
-                    raise GraphError(
-                        f"column {column.name!r}",
-                        f"a feature called {name!r}, which another column has made already",
-                        "names that differ",
-                        f"rename it, or leave it out with --drop {column.name}",
-                    )
+                    got = f"a feature called {name!r}, which another column has made already"
+                    raise unusable(column.name, got, "names that differ", "rename it")
                 ends[name] = float(values.min()), float(values.max())
         if set(ends) <= {sensitive}:
             got = f"no column besides the sensitive one, {sensitive!r}"

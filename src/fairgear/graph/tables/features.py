@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairgear.errors import GraphError
-from fairgear.graph.tables.values import levels_of, listed
+from fairgear.graph.tables.values import KINDS, levels_of, listed, unusable
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -124,20 +124,15 @@ def feature_column(column: pd.Series, name: str, *, categorical: bool) -> Featur
     if kind in NUMBERS:
         return NumberColumn(name, checked_numbers(column, name))
     if kind not in _LEVELS:
-        raise GraphError(
-            f"column {name!r}",
-            f"values of the kind {kind}",
-            "numbers, text, true and false",
-            f"turn it into numbers, or leave it out with --drop {name}",
-        )
+        raise unusable(name, f"values of the kind {kind}", KINDS, "turn it into numbers")
     codes, levels = levels_of(column, name)
     known = int((codes >= 0).sum())
     if len(levels) > MOST_LEVELS or len(levels) > max(_FEW_LEVELS, known / 2):
-        raise GraphError(
-            f"column {name!r}",
+        raise unusable(
+            name,
             f"{len(levels)} different texts in {known} rows, such as {listed(levels, 2)}",
             f"a number, or text with at most {MOST_LEVELS} levels that people share",
-            f"leave it out with --drop {name}, or use it with --id if it says who is who",
+            "use it with --id if it says who is who",
         )
     return LevelColumn(name, codes, levels)
 
@@ -147,12 +142,8 @@ def checked_numbers(column: pd.Series, name: str) -> Floats:
     values = _floats(column)
     infinite = int((np.abs(values) > _LARGEST).sum())
     if infinite:
-        raise GraphError(
-            f"column {name!r}",
-            f"{infinite} values that are infinite or beyond {_LARGEST:.0e}",
-            "numbers that can be squared and summed",
-            f"correct them, or leave the column out with --drop {name}",
-        )
+        got = f"{infinite} values that are infinite or beyond {_LARGEST:.0e}"
+        raise unusable(name, got, "numbers that can be squared and summed", "correct it")
     return values
 
 
@@ -214,12 +205,8 @@ def without_missing(
         )
     for column in features:
         if column.fill is None and column.missing.all():
-            raise GraphError(
-                f"column {column.name!r}",
-                "no value at all, nothing to fill gaps from",
-                "at least one value",
-                f"leave it out with --drop {column.name}",
-            )
+            got = "no value at all, nothing to fill gaps from"
+            raise unusable(column.name, got, "at least one value", "complete it")
     if gaps:
         notes.append(f"filled missing values of {_counted(gaps)}")
     return [column.filled() for column in features], np.ones_like(keep)

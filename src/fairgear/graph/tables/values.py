@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fairgear.errors import GraphError
 
 Value = str | int | float | bool
+KINDS = "numbers, text, true and false"
 # Bits of an integer that Python still converts to text, well below its limit.
 _LONG = 10_000
 
@@ -35,6 +36,12 @@ def listed(values: Iterable[str], most: int = 5) -> str:
     return ", ".join(repr(value) for value in found[:most]) + more
 
 
+def unusable(name: str, got: str, allowed: str, remedy: str) -> GraphError:
+    """The error for a column that cannot become features."""
+    next_step = f"{remedy}, or leave it out with --drop {name}"
+    return GraphError(f"column {name!r}", got, allowed, next_step)
+
+
 def levels_of(column: pd.Series, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Codes into the sorted levels of a column, −1 where missing, and the levels.
 
@@ -43,12 +50,8 @@ def levels_of(column: pd.Series, name: str) -> tuple[NDArray[np.int64], tuple[st
     try:
         codes, uniques = pd.factorize(column.astype(object))
     except TypeError as error:
-        raise GraphError(
-            f"column {name!r}",
-            "lists or other compound values",
-            "numbers, text, true and false",
-            f"keep one value in each cell, or leave it out with --drop {name}",
-        ) from error
+        got = "lists or other compound values"
+        raise unusable(name, got, KINDS, "keep one value in each cell") from error
     texts = [spelled(value) for value in uniques]
     levels = list(dict.fromkeys(texts))
     try:
