@@ -97,7 +97,11 @@ class EvenNorm(nn.Module):
 
     def fit(self, rows: Tensor) -> EvenNorm:
         """Learn it from the features (n, d) of all people."""
-        rows = _sampled(rows).double()
+        if len(rows) > _PEOPLE:
+            with seeded(0, "people who say what length is"):
+                drawn = torch.randperm(len(rows))[:_PEOPLE]
+            rows = rows[drawn.sort().values.to(rows.device)]
+        rows = rows.double()
         sizes = rows.square().mean(dim=0).sqrt()
         self.sizes.copy_(torch.where(sizes > _TINY, sizes, torch.ones_like(sizes)))
         first = self._first(rows)
@@ -232,15 +236,6 @@ class RankScores(nn.Module):
     def _squeezed(self, x: Tensor) -> Tensor:
         away = ((x - self.centre) / self.width).clamp(-_FURTHEST, _FURTHEST)
         return away / (1 + away.abs())
-
-
-def _sampled(rows: Tensor) -> Tensor:
-    """All rows, or a random sample in their order where there are too many."""
-    if len(rows) <= _PEOPLE:
-        return rows
-    with seeded(0, "people who say what length is"):
-        drawn = torch.randperm(len(rows))[:_PEOPLE]
-    return rows[drawn.sort().values.to(rows.device)]
 
 
 def _leading_directions(z: Tensor, most: int) -> Tensor:

@@ -60,7 +60,11 @@ class GearTask(Task):
         self.optimizers = {
             "network": adam(network, recipe.learning_rate, weight_decay=2 * recipe.weight_decay)
         }
-        self._run = CapturedStep(self._update) if self.can_be_captured() else self._update
+        # Can be captured if all steps run the same kernels on the GPU, without waiting for the CPU.
+        # Infomax needs the number of members, and a causal model's worlds are looked up.
+        waits = config.encoder == "infomax" or config.uses_causal_model
+        captured = self.egos.on_gpu and config.micro_batches == 1 and not waits
+        self._run = CapturedStep(self._update) if captured else self._update
 
     def step(self, number: int) -> dict[str, Tensor]:
         """One batch of labelled people for L_p, one of all people for L_f."""
@@ -110,18 +114,6 @@ class GearTask(Task):
         logits = torch.cat([self.average(self.egos(rows))[1] for rows in chunks])
         y, scores = self.y[self.val_rows].cpu().numpy(), logits.double().sigmoid().cpu().numpy()
         return advice(y, scores)
-
-    def can_be_captured(self) -> bool:
-        """Whether every step runs the same kernels on the GPU, without waiting for the CPU.
-
-        Infomax needs the number of members, and a causal model's worlds are looked up.
-        """
-        return (
-            self.egos.on_gpu
-            and self.config.micro_batches == 1
-            and self.config.encoder != "infomax"
-            and not self.config.uses_causal_model
-        )
 
     def _cut(self, y: Tensor, logits: Tensor) -> float:
         """The logit above which the label is 1, by the validation set."""
