@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -73,13 +74,16 @@ def test_an_interrupted_audit_says_that_it_starts_over(
 
 def test_ctrl_c_is_status_130(tmp_path: Path) -> None:
     typed = ["run", "--out", str(tmp_path / "out"), "--set", "dim=8", "--device", "cpu"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fairgear", *typed], stderr=subprocess.PIPE, text=True
-    )
-    while not (tmp_path / "out" / "config.yaml").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    os.kill(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    # A shell that starts the tests in the background lets its children ignore Ctrl-C.
+    receive = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command = [sys.executable, "-m", "fairgear", *typed]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, preexec_fn=receive
+    ) as process:
+        while not (tmp_path / "out" / "config.yaml").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.splitlines()[-1] == "fairgear: interrupted; the same command resumes"
