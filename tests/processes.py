@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import socket
 from collections.abc import Callable
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,16 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["fairgear.cli", "fairgear.runs.execution"])
 
 
-def exit_code(work: Callable[..., None], *args: Any) -> int | None:
-    """How a process ends that calls a function of a module."""
+def started(work: Callable[..., None], *args: Any) -> ForkServerProcess:
+    """A process that calls a function of a module."""
     process = _CONTEXT.Process(target=work, args=args)
     process.start()
+    return process
+
+
+def exit_code(work: Callable[..., None], *args: Any) -> int | None:
+    """How such a process ends."""
+    process = started(work, *args)
     process.join()
     return process.exitcode
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
-from functools import partial
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
 
 from fairgear.cli import main
 from fairgear.cli.app import app
+from tests.processes import started
 
 COMMANDS = [
     "run",
@@ -72,18 +72,23 @@ def test_an_interrupted_audit_says_that_it_starts_over(
     assert not Path("out").exists()
 
 
+def run_heard(typed: list[str], err: Path) -> None:
+    """Run a command that Ctrl-C reaches; a shell that starts tests in the background hides it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with err.open("w") as file, redirect_stderr(file):
+        status = main(typed)
+    sys.exit(status)
+
+
 def test_ctrl_c_is_status_130(tmp_path: Path) -> None:
-    typed = ["run", "--out", str(tmp_path / "out"), "--set", "dim=8", "--device", "cpu"]
-    # A shell that starts the tests in the background lets its children ignore Ctrl-C.
-    receive = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    command = [sys.executable, "-m", "fairgear", *typed]
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, preexec_fn=receive
-    ) as process:
-        while not (tmp_path / "out" / "config.yaml").exists():
-            assert process.poll() is None
-            time.sleep(0.05)
-        os.kill(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.splitlines()[-1] == "fairgear: interrupted; the same command resumes"
+    out, err = tmp_path / "out", tmp_path / "err"
+    typed = ["run", "--out", str(out), "--set", "dim=8", "--device", "cpu"]
+    process = started(run_heard, typed, err)
+    while not (out / "config.yaml").exists():
+        assert process.is_alive()
+        time.sleep(0.05)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGINT)
+    process.join(60)
+    assert process.exitcode == 130
+    assert err.read_text().splitlines()[-1] == "fairgear: interrupted; the same command resumes"

@@ -38,21 +38,13 @@ def small(steps: int, generator_steps: int) -> list[str]:
 
 
 def run(*arguments: str, out: Path) -> int:
-    return main(["run", *arguments, *small(30, 15), "--out", str(out)])
+    return main(["run", *arguments, *small(30, 15), "--quick", "--out", str(out)])
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "one"
     assert run(out=out) == 0
-    return out
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same training with a smaller audit."""
-    out = tmp_path_factory.mktemp("runs") / "quick"
-    assert run("--quick", out=out) == 0
     return out
 
 
@@ -107,10 +99,10 @@ def test_json_is_all_there_is_on_stdout_and_a_finished_run_is_not_run_again(
     assert (finished / "metrics.json").stat().st_mtime_ns == before
 
 
-def test_the_settings_of_a_run_give_the_same_run(quick: Path, tmp_path: Path) -> None:
+def test_the_settings_of_a_run_give_the_same_run(finished: Path, tmp_path: Path) -> None:
     out = tmp_path / "again"
-    assert main(["run", "--config", str(quick / "config.yaml"), "--out", str(out)]) == 0
-    assert results(out)["metrics"] == results(quick)["metrics"]
+    assert main(["run", "--config", str(finished / "config.yaml"), "--out", str(out)]) == 0
+    assert results(out)["metrics"] == results(finished)["metrics"]
 
 
 def test_other_seeds_are_other_runs(finished: Path, tmp_path: Path) -> None:
@@ -125,16 +117,16 @@ def test_other_seeds_are_other_runs(finished: Path, tmp_path: Path) -> None:
 
 
 def test_damaged_results_are_measured_again_and_leftovers_removed(
-    quick: Path, tmp_path: Path
+    finished: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    shutil.copytree(quick, out)
+    shutil.copytree(finished, out)
     before = results(out)["metrics"]
     left = out / f".metrics.a1b2.json{TEMPORARY}"
     for damage in ("{", '{"metrics": {}, "intervals": {}, "config": {}}'):
         (out / "metrics.json").write_text(damage)
         left.write_text("half")
-        assert run("--quick", out=out) == 0
+        assert run(out=out) == 0
         assert results(out)["metrics"] == before
         assert not left.exists()
 
@@ -155,7 +147,7 @@ def test_a_training_that_diverges_after_its_best_still_has_results(
         return {name: part * float("nan") for name, part in terms.items()} if number > 20 else terms
 
     monkeypatch.setattr(GearTask, "step", diverging)
-    assert run("--quick", out=tmp_path / "out") == 0
+    assert run(out=tmp_path / "out") == 0
     last = results(tmp_path / "out")["training"]["history"]["network"]["training"][-1]
     assert last["prediction"] is None
 
@@ -175,7 +167,9 @@ def settled(*typed: str, out: Path) -> RunConfig:
 
 
 def test_a_preset_goes_before_the_settings_of_another(finished: Path, tmp_path: Path) -> None:
-    typed = ["--preset", "paper", "--config", str(finished / "config.yaml")]
+    held = yaml.safe_load((finished / "config.yaml").read_text()) | {"quick": False}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(held))
+    typed = ["--preset", "paper", "--config", str(tmp_path / "config.yaml")]
     assert settled(*typed, out=tmp_path / "out").settings == GearConfig.paper().to_dict()
 
 
@@ -380,7 +374,7 @@ def run_killed(moment: str, calls: int, typed: list[str]) -> None:
 
 
 def test_a_run_killed_at_three_moments_ends_as_one_that_was_not(
-    quick: Path, tmp_path: Path
+    finished: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "killed"
     typed = ["run", *small(30, 15), "--quick", "--out", str(out)]
@@ -403,11 +397,11 @@ def test_a_run_killed_at_three_moments_ends_as_one_that_was_not(
     assert {entry.name for entry in out.iterdir()} == {"config.yaml", "model", "checkpoint"}
 
     assert main(typed) == 0
-    one, other = results(quick), results(out)
+    one, other = results(finished), results(out)
     assert one["metrics"] == other["metrics"]
     assert one["intervals"] == other["intervals"]
     assert one["training"]["history"] == other["training"]["history"]
-    assert {entry.name for entry in out.iterdir()} == {entry.name for entry in quick.iterdir()}
+    assert {entry.name for entry in out.iterdir()} == {entry.name for entry in finished.iterdir()}
 
 
 CUSTOM = """
