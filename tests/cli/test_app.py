@@ -88,7 +88,11 @@ def test_ctrl_c_is_status_130(tmp_path: Path) -> None:
         assert process.is_alive()
         time.sleep(0.05)
     assert process.pid is not None
-    os.kill(process.pid, signal.SIGINT)
-    process.join(60)
+    # Code that is being compiled may swallow the first.
+    for _ in range(10):
+        if process.is_alive():
+            os.kill(process.pid, signal.SIGINT)
+            process.join(5)
+    process.kill()
     assert process.exitcode == 130
     assert err.read_text().splitlines()[-1] == "fairgear: interrupted; the same command resumes"
