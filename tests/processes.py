@@ -9,6 +9,7 @@ import json
 import multiprocessing
 import os
 import socket
+import time
 from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -58,6 +59,11 @@ def _take_part(work: Work, rank: int, size: int, port: int, folder: Path) -> Non
     ranks = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size}
     os.environ.update(job, **{name: str(number) for name, number in ranks.items()})
     (folder / f"answer{rank}.json").write_text(json.dumps(work(folder)))
+    # Rank 0 holds the store that the others may still ask; under torchrun its agent does.
+    others = [folder / f"answer{other}.json" for other in range(size)]
+    deadline = time.monotonic() + 20
+    while rank == 0 and time.monotonic() < deadline and not all(map(Path.exists, others)):
+        time.sleep(0.02)
     # At once, like a process that is lost: nothing is said to the others.
     os._exit(0)
 
