@@ -28,9 +28,10 @@ class Range(NamedTuple):
     high: float
 
     def __contains__(self, value: object) -> bool:
+        if isinstance(value, float):
+            return math.isfinite(value) and self.low <= value <= self.high
         # An int may be too long for a float; it is finite all the same.
-        number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-        return number and bool(self.low <= value <= self.high)  # type: ignore[operator]
+        return isinstance(value, int) and self.low <= value <= self.high
 
 
 class OneOf(tuple[str, ...]):
@@ -113,8 +114,9 @@ class Config:
         built: dict[str, Any] = {}
         for key, value in values.items():
             kind = known[key].kind
-            nested = isinstance(value, Mapping) and issubclass(kind, Config)
-            built[key] = kind.from_dict(value) if nested else value  # type: ignore[attr-defined]
+            if isinstance(value, Mapping) and issubclass(kind, Config):
+                value = kind.from_dict(value)
+            built[key] = value
         return cls(**built)
 
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 def from_json(kind: type[T], data: Mapping[str, Any]) -> T:
     """The dataclass that `json_ready` turned into `data`; a KeyError where a field is missing."""
     hints = get_type_hints(kind)
-    names = [item.name for item in fields(kind)]  # type: ignore[arg-type]
+    names = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # no bound for dataclasses
     return kind(**{name: _typed(hints[name], data[name]) for name in names})
 
 
@@ -33,7 +33,7 @@ def _typed(hint: Any, value: Any) -> Any:
     if hint is float:
         return math.nan if value is None else float(value)
     if is_dataclass(hint):
-        return from_json(hint, value)  # type: ignore[arg-type]
+        return from_json(hint, value)  # type: ignore[arg-type]  # a class, never an instance
     if origin is tuple:
         return tuple(_typed(inner[0], entry) for entry in value)
     if origin is list:
