@@ -15,7 +15,7 @@ from fairgear.auditing.records import from_json
 from fairgear.auditing.sensitivity import CausalModelRow
 from fairgear.auditing.worlds import Alternative
 from fairgear.causal import CausalModel, FittedCausalModel, SimilarityCausalModel
-from fairgear.causal.features import FeatureQuantiles
+from fairgear.causal.features import Columns, FeatureQuantiles
 from fairgear.files import json_ready
 from tests.auditing.models import (
     Constant,
@@ -94,7 +94,7 @@ def test_quantiles_on_the_exact_model(graph: SensitiveGraph, worlds: Worlds) -> 
     """Links are the exact ones; features keep their rank in the other group."""
     table, before = graph.x.double().numpy(), graph.sens.numpy()
     ids = graph.node_id
-    quantiles = FeatureQuantiles().fit(table, before, graph.sens_column)
+    quantiles = FeatureQuantiles().fit(table, before, Columns.of(graph))
     for own, world in paired(worlds, "quantile"):
         assert torch.equal(world.edge_index, own.edge_index)
         stayed = world.sens == graph.sens

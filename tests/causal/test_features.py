@@ -8,10 +8,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from fairgear.causal.features import FEATURE_MODELS, FeatureModel, FeatureQuantiles, FeatureShift
+from fairgear.causal.features import (
+    FEATURE_MODELS,
+    Columns,
+    FeatureModel,
+    FeatureQuantiles,
+    FeatureShift,
+)
 from fairgear.errors import GraphError
 
 N = 400
+FOUR = Columns.unnamed(4, 1)
 
 
 def people(seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
@@ -27,7 +34,7 @@ def people(seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArr
 
 def fitted(kind: str) -> tuple[FeatureModel, NDArray[np.float64], NDArray[np.int64], torch.Tensor]:
     table, sens, ids = people()
-    return FEATURE_MODELS[kind]().fit(table, sens, 1), table, sens, torch.from_numpy(ids)
+    return FEATURE_MODELS[kind]().fit(table, sens, FOUR), table, sens, torch.from_numpy(ids)
 
 
 def test_the_shift_is_the_difference_of_means() -> None:
@@ -42,7 +49,7 @@ def test_the_shift_is_the_difference_of_means() -> None:
 @given(st.integers(0, 1000))
 def test_people_shifted_alike_keep_their_distance_exactly(seed: int) -> None:
     table, sens, ids = people(seed)
-    model = FeatureShift().fit(table[:, [0, 1, 3]], sens, 1)
+    model = FeatureShift().fit(table[:, [0, 1, 3]], sens, Columns.unnamed(3, 1))
     whole = table[:, [0, 1, 3]]
     moved = model.moved(whole, sens, np.ones_like(sens), torch.from_numpy(ids), seed=0)
     alike = np.flatnonzero(sens == 0)[:40]
@@ -83,7 +90,7 @@ def test_groups_that_do_not_differ_do_not_move() -> None:
     column = np.tile(np.arange(20.0), 20)
     sens = np.repeat([0, 1], 200)
     ids = torch.arange(N)
-    model = FeatureQuantiles().fit(column[:, None], sens, None)
+    model = FeatureQuantiles().fit(column[:, None], sens, Columns.unnamed(1))
     moved = model.moved(column[:, None], sens, 1 - sens, ids, seed=3)
     assert np.array_equal(moved[:, 0], column)
 
@@ -98,7 +105,7 @@ def test_values_never_seen_stay_within_the_other_groups_range() -> None:
 def test_one_group_is_not_enough() -> None:
     table, sens, _ = people()
     with pytest.raises(GraphError, match="nobody in group 1"):
-        FeatureShift().fit(table, np.zeros_like(sens), 1)
+        FeatureShift().fit(table, np.zeros_like(sens), FOUR)
 
 
 def test_equal_columns_stay_equal_and_a_value_of_ones_own_leaves_nothing_to_chance() -> None:
@@ -107,7 +114,7 @@ def test_equal_columns_stay_equal_and_a_value_of_ones_own_leaves_nothing_to_chan
     binary = (rng.random(N) < np.where(sens == 1, 0.7, 0.2)).astype(float)
     table = np.stack([binary, binary, rng.normal(size=N)], axis=1)
     ids = torch.arange(N)
-    model = FeatureQuantiles().fit(table, sens, None)
+    model = FeatureQuantiles().fit(table, sens, Columns.unnamed(3))
     first, second = (model.moved(table, sens, 1 - sens, ids, seed=seed) for seed in (0, 1))
     assert np.array_equal(first[:, 0], first[:, 1])
     assert not np.array_equal(first[:, 0], second[:, 0])

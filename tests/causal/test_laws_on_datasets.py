@@ -30,7 +30,7 @@ from fairgear.causal.edges import Factual
 from fairgear.causal.edges.model import EdgeModel
 from fairgear.causal.edges.regression import EdgeQuality
 from fairgear.causal.edges.terms import EdgeTerms
-from fairgear.causal.features import FEATURE_MODELS
+from fairgear.causal.features import FEATURE_MODELS, Columns
 from fairgear.datasets import DATASETS
 from fairgear.graph import SensitiveGraph, SimilarityRule, split
 from fairgear.graph.similarity import SimilarityEdges
@@ -231,7 +231,7 @@ def moved_to_one(name: str, features: str) -> tuple[Floats, Floats]:
     graph = graph_of(name)
     assert graph.raw is not None
     table, sens = graph.raw.numpy(), graph.sens.numpy()
-    model = FEATURE_MODELS[features]().fit(table, sens, graph.sens_column)
+    model = FEATURE_MODELS[features]().fit(table, sens, Columns.of(graph))
     return table, model.moved(table, sens, np.ones_like(sens), graph.node_id, seed=0)
 
 

@@ -20,12 +20,15 @@ from fairgear.causal import (
     FEATURE_MODELS,
     RATES,
     CausalModel,
+    Columns,
     Diagnostics,
+    FeatureModel,
     FittedCausalModel,
     SimilarityCausalModel,
     at_random,
     at_rate,
     attribute_only,
+    feature_model,
     features_only,
     flipped,
     for_graph,
@@ -196,10 +199,10 @@ class Worlds:
     def alternatives(self) -> list[Alternative]:
         """Other causal models, at the assignments of `strict`; built on first use."""
         graph, own = self.graph, self.known_model()
-        features = "shift"
+        features: str | FeatureModel = "shift"
         if isinstance(own, SimilarityCausalModel | FittedCausalModel):
-            features = own.features
-        other = "shift" if features == "quantile" else "quantile"
+            features = own.feature_model
+        other = "shift" if feature_model(features).name == "quantile" else "quantile"
 
         def cosine_edges() -> Make:
             # Ungated: with the gate closed the links would be those of "features only".
@@ -317,7 +320,7 @@ def _other_features(graph: SensitiveGraph, own: CausalModel, features: str, seed
     table = graph.x.cpu().double().numpy()
     before, ids = graph.sens.cpu().numpy(), graph.node_id.cpu()
     rows = graph.canonical.rows.numpy()
-    model = FEATURE_MODELS[features]().fit(table[rows], before[rows], graph.sens_column)
+    model = feature_model(features).fit(table[rows], before[rows], Columns.of(graph))
 
     def make(world: World) -> SensitiveGraph:
         moved = model.moved(table, before, world.sens.cpu().numpy(), ids, seed=seed)

@@ -2,7 +2,7 @@
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel
 from fairgear.causal.diagnostics import Diagnostics, Effect, edge_changes
-from fairgear.causal.features import FEATURE_MODELS
+from fairgear.causal.features import FEATURE_MODELS, Columns, FeatureModel, feature_model
 from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.interventions import (
     RATES,
@@ -16,7 +16,7 @@ from fairgear.causal.interventions import (
     structure_only,
     structure_with,
 )
-from fairgear.causal.selection import for_graph, named
+from fairgear.causal.selection import for_graph, named, with_features
 from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.synthetic import (
     SyntheticCausalModel,
@@ -31,8 +31,10 @@ __all__ = [
     "FEATURE_MODELS",
     "RATES",
     "CausalModel",
+    "Columns",
     "Diagnostics",
     "Effect",
+    "FeatureModel",
     "FittedCausalModel",
     "SimilarityCausalModel",
     "SyntheticCausalModel",
@@ -43,6 +45,7 @@ __all__ = [
     "at_rate",
     "attribute_only",
     "edge_changes",
+    "feature_model",
     "features_only",
     "flipped",
     "for_graph",
@@ -53,4 +56,5 @@ __all__ = [
     "sample",
     "structure_only",
     "structure_with",
+    "with_features",
 ]

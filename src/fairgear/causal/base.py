@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import torch
 from torch import Tensor
 
 from fairgear.causal.diagnostics import Diagnostics, diagnose
-from fairgear.errors import FileError, NotFittedError
+from fairgear.errors import FileError, GraphError, NotFittedError
 from fairgear.graph import SensitiveGraph
 from fairgear.registry import Registry
 from fairgear.tensor_files import damaged, read_tensors, write_tensors
@@ -33,6 +34,7 @@ class CausalModel(ABC):
     """Whether its equations are those that made the graph, rather than a model of them."""
 
     _fitted: SensitiveGraph | None = None
+    _people: Tensor | None = None
     _restored: bool = False
 
     def __repr__(self) -> str:
@@ -40,9 +42,24 @@ class CausalModel(ABC):
         shown = [f"{key}={getattr(self, key)!r}" for key in arguments if hasattr(self, key)]
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def fit(self, graph: SensitiveGraph) -> Self:
-        """Learn from the factual graph, without its labels and masks."""
-        self._fit(graph)
+    def fit(self, graph: SensitiveGraph, people: Tensor | None = None) -> Self:
+        """Learn from the factual graph, without its labels and masks.
+
+        Args:
+            graph: the factual graph.
+            people: whom the maps of features are learned from, True or False (n,); everybody if
+                not given. What is learned of edges is always learned from the whole graph.
+        """
+        if people is not None and (people.dtype != torch.bool or people.shape != graph.sens.shape):
+            got = f"{people.dtype}, shape {tuple(people.shape)}"
+            allowed = f"{len(graph.sens)} values, each True or False"
+            raise GraphError("people to learn from", got, allowed, "pass one value per person")
+        # An attribute, not an argument: `_fit(graph)` is what models of others implement.
+        self._people = None if people is None else people.cpu()
+        try:
+            self._fit(graph)
+        finally:
+            del self._people
         self._fitted = graph
         return self
 

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel
 from fairgear.causal.edges import EdgeLaw, Factual, World
-from fairgear.causal.features import FEATURE_MODELS, FeatureModel, Integers
+from fairgear.causal.features import Columns, FeatureModel, feature_model
+from fairgear.causal.features.base import Integers
 from fairgear.causal.interventions import as_assignment
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
@@ -28,7 +29,8 @@ class FittedCausalModel(CausalModel):
     need not lead back.
 
     Args:
-        features: "shift" (difference of the groups' means) or "quantile".
+        features: a feature model, or the name of one: "shift" (difference of the groups' means),
+            "quantile" or another of `FEATURE_MODELS`.
         edges: "distance" (likeness, degrees and groups), "cosine" (the paper's) or "fixed".
         gate: whether edges stay fixed if the edge model predicts held-out pairs poorly.
         exact_up_to: up to this many people, every pair is considered for a new edge; beyond, only
@@ -40,34 +42,38 @@ class FittedCausalModel(CausalModel):
 
     def __init__(
         self,
-        features: str = "shift",
+        features: str | FeatureModel = "shift",
         edges: str = "distance",
         *,
         gate: bool = True,
         exact_up_to: int = 50_000,
         seed: int = 0,
     ) -> None:
-        FEATURE_MODELS[features]
+        self.feature_model = feature_model(features)
         if edges not in EDGES:
             what, allowed = "edges of a fitted model", ", ".join(EDGES)
             raise ParameterError(what, repr(edges), allowed, "choose one of them")
-        self.features = features
         self.edges = edges
         self.gate = gate
         self.exact_up_to = exact_up_to
         self.seed = check_seed("seed of a fitted model", seed)
-        self._feature_model: FeatureModel | None = None
         self._edges: EdgeLaw | None = None
         self._columns: list[str] = []
         self._sens_column: int | None = None
         self._cached: tuple[str, Factual] | None = None
 
+    @property
+    def features(self) -> str:
+        """The name of the feature model."""
+        return self.feature_model.name
+
     def _fit(self, graph: SensitiveGraph) -> None:
         factual = Factual.of(graph)
         self._cached = None
         self._columns, self._sens_column = list(graph.feature_names), graph.sens_column
-        self._feature_model = FEATURE_MODELS[self.features]().fit(
-            factual.table, factual.sens, graph.sens_column
+        people = None if self._people is None else self._people.numpy()[factual.order]
+        self.feature_model = feature_model(self.feature_model).fit(
+            factual.table, factual.sens, Columns.of(graph), people
         )
         self._edges = None
         if self.edges == "fixed":
@@ -101,14 +107,13 @@ class FittedCausalModel(CausalModel):
         return graph.replace(x=x, edge_index=edge_index, sens=sens, mechanism=None)
 
     def _world(self, factual: Factual, sens: Integers, seed: int) -> World:
-        assert self._feature_model is not None
         ids = torch.from_numpy(factual.ids)
-        table = self._feature_model.moved(factual.table, factual.sens, sens, ids, seed=seed)
+        table = self.feature_model.moved(factual.table, factual.sens, sens, ids, seed=seed)
         return World(factual, table, sens)
 
     def _factual(self, graph: SensitiveGraph) -> Factual:
         """The graph in canonical order, if its columns fit this model; cached between calls."""
-        if self._feature_model is None:
+        if not self.feature_model.fitted:
             raise self._not_fitted()
         if graph.feature_names != self._columns or graph.sens_column != self._sens_column:
             raise GraphError(
@@ -128,15 +133,16 @@ class FittedCausalModel(CausalModel):
     @property
     def notes(self) -> tuple[str, ...]:
         """How features and edges are moved, and how well the edge model fits."""
-        moved = f"Features are moved {FEATURE_MODELS[self.features].how}, a model."
+        own = self.feature_model.notes
+        moved = (f"Features are moved {self.feature_model.how}, a model.", *own)
         if self._edges is None:
-            return moved, "Edges are held fixed, as requested."
-        return moved, *self._edges.notes()
+            return *moved, "Edges are held fixed, as requested."
+        return *moved, *self._edges.notes()
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        if self._feature_model is None:
+        if not self.feature_model.fitted:
             return {}, {}
-        tensors, features = self._feature_model.state()
+        tensors, features = self.feature_model.state()
         facts: dict[str, Any] = {
             "features": features,
             "edges": self.edges,
@@ -158,10 +164,9 @@ class FittedCausalModel(CausalModel):
         for key in ("edges", "gate", "exact_up_to", "seed"):
             setattr(self, key, facts[key])
         self._columns, self._sens_column = list(facts["columns"]), facts["sens_column"]
-        self._feature_model = FeatureModel.from_state(
+        self.feature_model = FeatureModel.from_state(
             _under("features.", tensors), dict(facts["features"])
         )
-        self.features = self._feature_model.name
         if "fitted_edges" in facts:
             self._edges = EdgeLaw.from_state(_under("edges.", tensors), facts["fitted_edges"])
 

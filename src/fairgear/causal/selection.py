@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel
+from fairgear.causal.features import FEATURE_MODELS, FeatureModel
 from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.synthetic import SyntheticCausalModel, SyntheticMechanism
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, SimilarityMechanism
 
-OWN, QUANTILE = "own", "quantile"
+OWN = "own"
 
 
 def for_graph(graph: SensitiveGraph) -> CausalModel:
@@ -26,21 +27,27 @@ def for_graph(graph: SensitiveGraph) -> CausalModel:
 def named(name: str, graph: SensitiveGraph) -> CausalModel:
     """A causal model, fitted to the factual graph.
 
-    The name is "own" (see `for_graph`), "quantile" (features by the quantile map), a name or
-    MODULE:NAME of `CAUSAL_MODELS`, or a file that a causal model's `save` wrote.
+    The name is "own" (see `for_graph`), a feature model's, such as "quantile", which gives the
+    graph's own kind of model with features moved that way, a name or MODULE:NAME of
+    `CAUSAL_MODELS`, or a file that a causal model's `save` wrote.
     """
     if name == OWN:
         return for_graph(graph)
-    if name == QUANTILE:
-        if isinstance(graph.mechanism, SimilarityMechanism):
-            return SimilarityCausalModel("quantile").fit(graph)
-        return FittedCausalModel("quantile").fit(graph)
+    if name in FEATURE_MODELS:
+        return with_features(name, graph)
     if Path(name).is_file():
         return CausalModel.load(name)
     if name not in CAUSAL_MODELS and ":" not in name:
-        known = ", ".join((OWN, QUANTILE, *CAUSAL_MODELS))
+        known = ", ".join((OWN, *FEATURE_MODELS, *CAUSAL_MODELS))
         allowed = f"{known}, MODULE:NAME, or a file that a causal model's save wrote"
         raise ParameterError(
             "causal model", repr(name), allowed, "choose one of them, or check the path"
         )
     return CAUSAL_MODELS[name]().fit(graph)
+
+
+def with_features(features: str | FeatureModel, graph: SensitiveGraph) -> CausalModel:
+    """The kind of causal model that a graph's edges call for, with features moved so; fitted."""
+    if isinstance(graph.mechanism, SimilarityMechanism):
+        return SimilarityCausalModel(features).fit(graph)
+    return FittedCausalModel(features).fit(graph)

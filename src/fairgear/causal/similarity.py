@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel
-from fairgear.causal.features import FEATURE_MODELS, FeatureModel, Floats, Integers
+from fairgear.causal.features import Columns, FeatureModel, feature_model
+from fairgear.causal.features.base import Floats, Integers
 from fairgear.causal.interventions import as_assignment
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, SimilarityMechanism
@@ -29,36 +30,41 @@ class SimilarityCausalModel(CausalModel):
     The edges are exact, since their rule is known. The features are a model.
 
     Args:
-        features: "shift" (difference of the groups' means) or "quantile".
+        features: a feature model, or the name of one: "shift" (difference of the groups' means),
+            "quantile" or another of `FEATURE_MODELS`.
     """
 
     name = "similarity"
 
-    def __init__(self, features: str = "shift") -> None:
-        self.features = features
-        self._feature_model: FeatureModel | None = None
+    def __init__(self, features: str | FeatureModel = "shift") -> None:
+        self.feature_model = feature_model(features)
         self._factual: _Factual | None = None
-        FEATURE_MODELS[features]
+
+    @property
+    def features(self) -> str:
+        """The name of the feature model."""
+        return self.feature_model.name
 
     def _fit(self, graph: SensitiveGraph) -> None:
         factual, rows = _Factual.of(graph), graph.canonical.rows.numpy()
-        self._feature_model = FEATURE_MODELS[self.features]().fit(
-            factual.table[rows], factual.sens[rows], graph.sens_column
+        people = None if self._people is None else self._people.numpy()[rows]
+        self.feature_model = feature_model(self.feature_model).fit(
+            factual.table[rows], factual.sens[rows], Columns.of(graph), people
         )
         self._factual = factual
 
     def counterfactual(
         self, graph: SensitiveGraph, sens: Tensor | int, *, seed: int = 0
     ) -> SensitiveGraph:
-        """Raw features moved, the rule run again; only the quantile map uses `seed`."""
-        if self._feature_model is None:
+        """Raw features moved, the rule run again; `seed` is that of the noise of features."""
+        if not self.feature_model.fitted:
             raise self._not_fitted()
         if self._factual is None or not self._factual.belongs_to(graph):
             self._factual = _Factual.of(graph)
         factual = self._factual
         sens = as_assignment(graph, sens)
         after = sens.cpu().numpy()
-        table = self._feature_model.moved(
+        table = self.feature_model.moved(
             factual.table, factual.sens, after, factual.node_id, seed=seed
         )
         rows = np.flatnonzero(factual.sens != after)
@@ -72,17 +78,17 @@ class SimilarityCausalModel(CausalModel):
     @property
     def notes(self) -> tuple[str, ...]:
         """How features and edges are moved."""
-        how = FEATURE_MODELS[self.features].how
+        how = self.feature_model.how
         return (
             f"Features are moved {how}, a model; edges follow by the rule that built the graph.",
+            *self.feature_model.notes,
         )
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        return ({}, {}) if self._feature_model is None else self._feature_model.state()
+        return self.feature_model.state() if self.feature_model.fitted else ({}, {})
 
     def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        self._feature_model = FeatureModel.from_state(tensors, facts)
-        self.features = self._feature_model.name
+        self.feature_model = FeatureModel.from_state(tensors, facts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,15 @@
+"""Feature models: how a person's row follows the sensitive attribute."""
+
+from fairgear.causal.features.base import FEATURE_MODELS, FeatureModel, feature_model
+from fairgear.causal.features.columns import Columns
+from fairgear.causal.features.quantile import FeatureQuantiles
+from fairgear.causal.features.shift import FeatureShift
+
+__all__ = [
+    "FEATURE_MODELS",
+    "Columns",
+    "FeatureModel",
+    "FeatureQuantiles",
+    "FeatureShift",
+    "feature_model",
+]

@@ -1,0 +1,195 @@
+"""The interface of feature models: what would a row be, had the attribute been another?
+
+They are fitted without labels, move each person's row by itself, and leave the rows of people
+whose attribute stays untouched, to the bit.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairgear.causal.features.columns import Columns
+from fairgear.causal.features.levels import coupled, levels_of, set_levels, shares
+from fairgear.errors import GraphError
+from fairgear.hashing import node_uniform
+from fairgear.registry import Registry
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+# One uniform number for each of the people moved, by the name of what it is for.
+Noise = Callable[[str], Floats]
+
+
+class FeatureModel(ABC):
+    """What a person's row of the table would be, had their attribute been another.
+
+    A person's new row depends on their own row, their own noise and what was fitted, never on who
+    is moved alongside. The values of the attribute are cells, numbered from 0.
+
+    Args:
+        resolving: columns, or categories, that keep their values.
+    """
+
+    name: str
+    how: str
+    """How the features are moved, to be read after "Features are moved"."""
+    composes: ClassVar[bool] = False
+    """Whether s → s' → s'' moves numbers as s → s'' does, so that s → s' → s leads back.
+
+    Where values are shared, a draw decides who gets which of the other cell, so no model
+    leads back in categories.
+    """
+
+    _columns: Columns | None = None
+    _learned: dict[str, NDArray[Any]]
+
+    def __init__(self, resolving: Sequence[str] = ()) -> None:
+        self.resolving = tuple(resolving)
+
+    @property
+    def fitted(self) -> bool:
+        """Whether `fit` was called."""
+        return self._columns is not None
+
+    @property
+    def columns(self) -> Columns:
+        """Those that the model was fitted on."""
+        assert self._columns is not None, "fit comes first"
+        return self._columns
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences to be read with every result, besides how the features are moved."""
+        if not self.resolving:
+            return ()
+        return (f"These keep their values, as requested: {', '.join(self.resolving)}.",)
+
+    def fit(
+        self, table: Floats, sens: Integers, columns: Columns, people: Mask | None = None
+    ) -> Self:
+        """Learn from a table (n, d) in canonical order.
+
+        `people` are those to learn from, everybody if not given. The ends of a column are those
+        of the whole table.
+        """
+        cell_count = max(2, int(sens.max(initial=0)) + 1)
+        learners = sens if people is None else sens[people]
+        for cell in range(cell_count):
+            if not (learners == cell).any():
+                what = "a graph to fit a causal model on" if people is None else "people"
+                got, step = f"nobody in group {cell}", "fit on the factual graph"
+                raise GraphError(what, got, "people of both groups", step)
+        self._columns = columns
+        self._kept = columns.places(self.resolving, "resolving columns")
+        self._cells = cell_count
+        self._ends = np.stack([table.min(axis=0), table.max(axis=0)])
+        self._learned = self._learn(table if people is None else table[people], learners)
+        return self
+
+    def moved(
+        self, table: Floats, before: Integers, after: Integers, node_id: Tensor, *, seed: int
+    ) -> Floats:
+        """The table, had the attribute been `after` instead of `before`."""
+        result = table.copy()
+        rows = np.flatnonzero(before != after)
+        ids, old = node_id[torch.from_numpy(rows)], table[rows]
+        new = self._rows(
+            old, before[rows], after[rows], lambda name: node_uniform(ids, seed, name).numpy()
+        )
+        new[:, self._kept] = old[:, self._kept]
+        skip = self.columns.skip
+        if skip is not None:
+            new[:, skip] = after[rows]
+        result[rows] = new
+        return result
+
+    @abstractmethod
+    def _learn(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
+        """What is learned, by name."""
+
+    @abstractmethod
+    def _rows(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
+        """New rows for people all of whom change. Kept columns and the attribute's may differ."""
+
+    def _arguments(self) -> dict[str, Any]:
+        """The constructor's arguments, JSON-ready."""
+        return {"resolving": list(self.resolving)}
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """What was learned: tensors and JSON-ready facts."""
+        learned = {"ends": self._ends, **self._learned}
+        tensors = {key: torch.from_numpy(np.ascontiguousarray(v)) for key, v in learned.items()}
+        return tensors, {
+            "features": self.name,
+            "arguments": self._arguments(),
+            "columns": self.columns.to_dict(),
+            "cells": self._cells,
+        }
+
+    @staticmethod
+    def from_state(tensors: dict[str, Tensor], facts: dict[str, Any]) -> FeatureModel:
+        """The model that `state` described."""
+        model = FEATURE_MODELS[str(facts["features"])](**facts["arguments"])
+        model._restore(tensors, facts)
+        return model
+
+    def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        self._columns = Columns.from_dict(facts["columns"])
+        self._kept = self._columns.places(self.resolving, "resolving columns")
+        self._cells = int(facts["cells"])
+        self._learned = {key: np.asarray(value.numpy()) for key, value in tensors.items()}
+        self._ends = self._learned.pop("ends")
+
+
+class CellModel(FeatureModel):
+    """A model of numbers cell by cell; the level of a category follows its law in the cell."""
+
+    def _learn(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
+        laws: dict[str, NDArray[Any]] = {}
+        for title, group in self._titled():
+            levels = levels_of(table, group, self._ends)
+            laws[f"levels of {title}"] = shares(levels, cells, len(group), self._cells)
+        return self._learn_numbers(table, cells) | laws
+
+    def _rows(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
+        new = self._numbers(old, before, after, noise)
+        for title, group in self._titled():
+            law = self._learned[f"levels of {title}"]
+            levels = levels_of(old, group, self._ends)
+            levels = coupled(levels, law[before], law[after], noise(f"category {title}"))
+            set_levels(new, levels, group, self._ends)
+        return new
+
+    @abstractmethod
+    def _learn_numbers(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
+        """What is learned of columns of numbers."""
+
+    @abstractmethod
+    def _numbers(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
+        """New rows, of which the columns of numbers are used."""
+
+    def _titled(self) -> list[tuple[str, tuple[int, ...]]]:
+        return list(zip(self.columns.titles, self.columns.categories, strict=True))
+
+    @property
+    def _numeric(self) -> list[int]:
+        """The columns of numbers that move."""
+        aside = {c for group in self.columns.categories for c in group} | set(self._kept)
+        return [k for k in range(len(self.columns.names)) if k not in aside | {self.columns.skip}]
+
+
+def feature_model(features: str | FeatureModel) -> FeatureModel:
+    """A feature model to be fitted, by name or like one that is given."""
+    return FEATURE_MODELS[features]() if isinstance(features, str) else copy.copy(features)
+
+
+FEATURE_MODELS: Registry[type[FeatureModel]] = Registry("feature model")
