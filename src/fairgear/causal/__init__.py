@@ -2,7 +2,13 @@
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel
 from fairgear.causal.diagnostics import Diagnostics, Effect, edge_changes
-from fairgear.causal.features import FEATURE_MODELS, Columns, FeatureModel, feature_model
+from fairgear.causal.features import (
+    FEATURE_MODELS,
+    Columns,
+    Dosed,
+    FeatureModel,
+    feature_model,
+)
 from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.interventions import (
     RATES,
@@ -33,6 +39,7 @@ __all__ = [
     "CausalModel",
     "Columns",
     "Diagnostics",
+    "Dosed",
     "Effect",
     "FeatureModel",
     "FittedCausalModel",

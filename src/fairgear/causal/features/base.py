@@ -27,6 +27,8 @@ Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 # One uniform number for each of the people moved, by the name of what it is for.
 Noise = Callable[[str], Floats]
+# A column of at most so many values takes only these: a share of a step would be nobody's value.
+_FEW = 12
 
 
 class FeatureModel(ABC):
@@ -50,6 +52,10 @@ class FeatureModel(ABC):
     """
 
     _columns: Columns | None = None
+    _kept: list[int]
+    _cells: int
+    _ends: Floats
+    _few: list[int]
     _learned: dict[str, NDArray[Any]]
 
     def __init__(self, resolving: Sequence[str] = ()) -> None:
@@ -92,6 +98,7 @@ class FeatureModel(ABC):
         self._kept = columns.places(self.resolving, "resolving columns")
         self._cells = cell_count
         self._ends = np.stack([table.min(axis=0), table.max(axis=0)])
+        self._few = [k for k, column in enumerate(table.T) if len(np.unique(column)) <= _FEW]
         self._learned = self._learn(table if people is None else table[people], learners)
         return self
 
@@ -133,11 +140,16 @@ class FeatureModel(ABC):
             "arguments": self._arguments(),
             "columns": self.columns.to_dict(),
             "cells": self._cells,
+            "few": self._few,
         }
 
     @staticmethod
     def from_state(tensors: dict[str, Tensor], facts: dict[str, Any]) -> FeatureModel:
         """The model that `state` described."""
+        if facts["features"] == "dosed":
+            from fairgear.causal.features.dose import Dosed
+
+            return Dosed(FeatureModel.from_state(tensors, facts["of"]), facts["share"])
         model = FEATURE_MODELS[str(facts["features"])](**facts["arguments"])
         model._restore(tensors, facts)
         return model
@@ -145,7 +157,7 @@ class FeatureModel(ABC):
     def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         self._columns = Columns.from_dict(facts["columns"])
         self._kept = self._columns.places(self.resolving, "resolving columns")
-        self._cells = int(facts["cells"])
+        self._cells, self._few = int(facts["cells"]), list(facts["few"])
         self._learned = {key: np.asarray(value.numpy()) for key, value in tensors.items()}
         self._ends = self._learned.pop("ends")
 

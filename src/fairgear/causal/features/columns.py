@@ -78,16 +78,13 @@ class Columns:
         return found
 
     def places(self, names: Iterable[str], what: str) -> list[int]:
-        """The columns of numbers and categories by name, or of single indicators."""
-        single = {name: (place,) for place, name in enumerate(self.names) if place != self.skip}
-        known: dict[str, tuple[int, ...]] = {**single, **self.nodes}
-        found: set[int] = set()
+        """The columns of numbers and categories, by their names; of a category all or none."""
+        nodes = self.nodes
         for name in names:
-            if name not in known:
-                allowed = f"columns besides the attribute: {listed(self.nodes)}"
+            if name not in nodes:
+                allowed = f"columns besides the attribute: {listed(nodes)}"
                 raise ParameterError(what, repr(name), allowed, "correct the name")
-            found |= set(known[name])
-        return sorted(found)
+        return sorted(place for name in set(names) for place in nodes[name])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
