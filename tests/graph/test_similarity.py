@@ -48,6 +48,59 @@ def test_continuous_columns_over_several_tiles_and_chunks() -> None:
     assert pairs(similarity_edges(table, 0.97)) == brute_force(table, 0.97)
 
 
+def in_the_order_of_columns(table: Floats) -> Floats:
+    """All squared distances, summed as the rule says; infinite for a row and itself."""
+    total = np.zeros((len(table), len(table)))
+    for column in table.T:
+        total += (column[:, None] - column) ** 2
+    np.fill_diagonal(total, np.inf)
+    return total
+
+
+@given(
+    st.integers(0, 10_000), st.integers(1, 300), st.integers(1, 9), st.sampled_from([0, 1, 3, 50])
+)
+def test_nearest_rows_are_exact_and_of_equals_the_lowest(
+    seed: int, n: int, width: int, values: int
+) -> None:
+    """Also where all rows are the same, and where a row is alone."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, values + 1, (n, width)) / rng.choice([1.0, 3.0], width)
+    built = SimilarityRule(0.7).build(table)
+    distances = in_the_order_of_columns(table)
+    assert built.closest is not None
+    assert built.nearest is not None
+    if n == 1:
+        assert (built.closest[0], built.nearest[0]) == (np.inf, -1)
+    else:
+        assert np.array_equal(built.closest, distances.min(axis=1))
+        assert np.array_equal(built.nearest, distances.argmin(axis=1))
+    similarity = 1 / (1 + np.sqrt(distances))
+    own = similarity > 0.7 * (1 / (1 + np.sqrt(built.closest)))[:, None]
+    assert pairs(built.edge_index) == set(map(tuple, np.argwhere(own | own.T).tolist()))
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from([0, 1, 5, 50]))
+def test_edges_lost_and_gained_are_those_between_two_tables(
+    seed: int, count: int, values: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, values + 1, (400, 3)) / 3
+    built = SimilarityRule(0.8).build(table)
+    rows = rng.choice(400, count, replace=False)
+    after = table.copy()
+    after[rows] = rng.integers(0, values + 2, (count, 3)) / 3
+    found = built.changes(rows, after[rows])
+    if found is None:
+        # Too many rows have a moved one for their nearest.
+        assert values < 50
+        return
+    before, new = pairs(built.edge_index), pairs(similarity_edges(after, 0.8))
+    lost, gained = ({(i, j) for i, j in part.T.tolist()} for part in found)
+    assert lost == {(i, j) for i, j in before - new if i < j}
+    assert gained == {(i, j) for i, j in new - before if i < j}
+
+
 @given(st.integers(0, 10_000))
 def test_reordering_rows_reorders_edges(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -27,6 +27,29 @@ def undirected_edges(pairs: Tensor, num_nodes: int) -> Tensor:
     return torch.stack([key // num_nodes, key % num_nodes])
 
 
+def changed_edges(edge_index: Tensor, removed: Tensor, added: Tensor, num_nodes: int) -> Tensor:
+    """Sorted edges without some and with others, sorted; merged, which is faster than sorting.
+
+    `removed` are edges, `added` are not; each is (2, m) with every pair once.
+    """
+    key = edge_index[0] * num_nodes + edge_index[1]
+    gone, fresh = (
+        torch.cat([pairs[0] * num_nodes + pairs[1], pairs[1] * num_nodes + pairs[0]]).to(key.device)
+        for pairs in (removed, added)
+    )
+    kept = torch.ones(len(key), dtype=torch.bool, device=key.device)
+    kept[torch.searchsorted(key, gone)] = False
+    key = key[kept]
+    fresh = fresh.sort().values
+    place = torch.searchsorted(key, fresh) + torch.arange(len(fresh), device=key.device)
+    merged = torch.empty(2, len(key) + len(fresh), dtype=edge_index.dtype, device=key.device)
+    old = torch.ones(merged.shape[1], dtype=torch.bool, device=key.device)
+    old[place] = False
+    merged[:, old] = edge_index[:, kept]
+    merged[:, place] = torch.stack([fresh // num_nodes, fresh % num_nodes])
+    return merged
+
+
 def degrees(edge_index: Tensor, num_nodes: int) -> Tensor:
     """Number of neighbours of each node."""
     return torch.bincount(edge_index[0], minlength=num_nodes)

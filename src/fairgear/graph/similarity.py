@@ -8,6 +8,8 @@ the published graphs were made.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 import torch
@@ -16,13 +18,16 @@ from torch import Tensor
 
 from fairgear.compiled import in_chunks, threads
 from fairgear.errors import GraphError, ParameterError
-from fairgear.graph.edges import undirected_edges
+from fairgear.graph.edges import changed_edges, undirected_edges
 from fairgear.graph.similarity_kernel import (
+    TILE,
     Floats,
     Integers,
+    least_distances,
+    points_joined,
     rows_above,
     rows_joined,
-    squared_distances,
+    rows_nearer,
 )
 from fairgear.progress import bar, log
 
@@ -79,13 +84,21 @@ class SimilarityRule:
                 "one core; a number of neighbors is faster"
             )
         closest, nearest = np.full(n, np.inf), np.full(n, -1, dtype=np.int64)
-        columns = np.ascontiguousarray(table.T)
+        lines = SortedRows.of(table)
         found: dict[int, tuple[Integers, Integers]] = {}
 
         def work(start: int, stop: int) -> None:
             left = MAX_PAIRS - sum(len(part[0]) for part in list(found.values()))
             found[start] = rows_above(
-                columns, start, stop, self.threshold, closest, nearest, max(left, 0)
+                lines.columns,
+                lines.lead,
+                lines.order,
+                start,
+                stop,
+                self.threshold,
+                closest,
+                nearest,
+                max(left, 0),
             )
             if len(found[start][0]) > left:
                 raise GraphError(
@@ -97,7 +110,35 @@ class SimilarityRule:
 
         in_chunks(work, n, _CHUNK, "comparing rows")
         pairs = np.concatenate([np.stack(found[start]) for start in sorted(found)], axis=1)
-        return SimilarityEdges(self, undirected_edges(torch.from_numpy(pairs), n), closest, nearest)
+        edges = undirected_edges(torch.from_numpy(pairs), n)
+        return SimilarityEdges(self, edges, lines, closest, nearest)
+
+
+@dataclass(frozen=True, eq=False)
+class SortedRows:
+    """A table sorted by the column that spreads most, so that few rows need to be compared.
+
+    Attributes:
+        lead: that column.
+        columns: (c, n), the table transposed and sorted by it.
+        order: (n,), the row at each place.
+        places: (n,), the place of each row.
+    """
+
+    lead: int
+    columns: Floats
+    order: Integers
+    places: Integers
+
+    @classmethod
+    def of(cls, table: Floats) -> Self:
+        """Of a checked table (n, c)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            lead = int(np.argmax(table.std(axis=0)))
+        order = np.argsort(table[:, lead], kind="stable")
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        return cls(lead, np.ascontiguousarray(table[order].T), order, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,58 +147,122 @@ class SimilarityEdges:
 
     rule: SimilarityRule
     edge_index: Tensor
+    lines: SortedRows | None = None
+    """The table; None with `neighbors`, as are the next two."""
     closest: Floats | None = None
-    """Squared distance of each row to its nearest; None with `neighbors`."""
+    """Squared distance of each row to its nearest."""
     nearest: Integers | None = None
 
     def after(self, table: Floats, rows: Integers) -> Tensor:
         """The edges of `table`, which differs only in `rows` from the one these were built for.
 
-        Equal to building them again, but much cheaper for few rows: only these, and rows whose
-        nearest row they are or become, are compared with all others.
+        Equal to building them again, but much cheaper for few rows, see `changes`.
         """
         if len(rows) == 0:
             return self.edge_index
-        few = len(rows) <= max(len(table) // _FEW, 8)
-        if self.closest is None or self.nearest is None or not few:
+        found = self.changes(rows, table[rows])
+        if found is None:
             return self.rule.edges(table)
-        columns = np.ascontiguousarray(_checked(table).T)
-        n = len(table)
-        moved = np.zeros(n, dtype=np.bool_)
-        moved[rows] = True
-        closest = self.closest.copy()
-        distances = np.empty((1, n))
+        removed, added = map(torch.from_numpy, found)
+        return changed_edges(self.edge_index, removed, added, len(table))
+
+    def changes(self, rows: Integers, values: Floats) -> tuple[Integers, Integers] | None:
+        """The edges lost and gained, each (2, m) and once, if `rows` had these `values` (m, c).
+
+        Only these rows, and those whose nearest row they are or become, are compared with others.
+        None where that would be no cheaper than building the edges again.
+        """
+        if self.lines is None or self.closest is None:
+            return None
+        lines, n, few = self.lines, len(self.closest), max(len(self.closest) // _FEW, 8)
+        columns, lead, places = lines.columns, lines.lead, lines.places
+        values = _checked(values)
+        begin, followers = self._followers
+        lost = np.concatenate([followers[begin[row] : begin[row + 1]] for row in rows.tolist()])
+        if len(rows) > few or len(lost) > few:
+            return None
         # Rows near a moved one may have another nearest row now.
-        lost = np.flatnonzero(moved[self.nearest] | moved)
-        if len(lost) > n // _FEW:
-            return self.rule.edges(table)
-        for row in rows.tolist():
-            squared_distances(columns, row, row + 1, distances)
-            np.minimum(closest, distances[0], out=closest)
-        for row in lost.tolist():
-            squared_distances(columns, row, row + 1, distances)
-            closest[row] = distances.min()
-        touched = np.flatnonzero(moved | (closest != self.closest))
-        if len(touched) > n // 4:
-            return self.rule.edges(table)
-        marked = np.zeros(n, dtype=np.bool_)
-        marked[touched] = True
-        joined = np.stack(rows_joined(columns, touched, self.rule.threshold, closest, marked))
-        kept = self.edge_index[:, ~torch.from_numpy(marked)[self.edge_index].any(dim=0)]
-        fresh = undirected_edges(torch.from_numpy(joined), n)
-        return _merged(kept, fresh, n)
+        lost = lost[~np.isin(lost, rows)]
+        settled = np.concatenate([rows, lost])
+        points = np.concatenate([values, columns[:, places[lost]].T])
+        known = np.concatenate([np.full(len(rows), -1), places[lost]])
+        barred = places[rows]
+        least = least_distances(columns, lead, points, known, barred, values)
+        nearer, distances = rows_nearer(
+            columns, lead, self._tops, self._placed, barred, values, n // 4
+        )
+        if len(nearer) > n // 4 and n > few:
+            return None
+        gained, of_each = np.unique(nearer, return_inverse=True)
+        nearest = np.full(len(gained), np.inf)
+        np.minimum.at(nearest, of_each, distances)
+        new = ~np.isin(lines.order[gained], settled)
+        touched = np.concatenate([settled, lines.order[gained[new]]])
+        points = np.concatenate([points, columns[:, gained[new]].T])
+        least = np.concatenate([least, nearest[new]])
+        moved = (np.arange(len(touched)) < len(rows)) | (least != self.closest[touched])
+        return self._differences(touched[moved], points[moved], least[moved])
+
+    def _differences(
+        self, touched: Integers, points: Floats, least: Floats
+    ) -> tuple[Integers, Integers]:
+        """The edges that the touched rows lose and gain at these points and nearest distances."""
+        assert self.lines is not None
+        lines, threshold, n = self.lines, self.rule.threshold, len(self.lines.order)
+        needed = threshold * (1.0 / (1.0 + np.sqrt(least)))
+        row, place = rows_joined(
+            lines.columns,
+            lines.lead,
+            self._tops,
+            self._placed,
+            threshold,
+            points,
+            needed,
+            lines.places[touched],
+        )
+        one, two = points_joined(points, needed)
+        new = np.concatenate(
+            [_keys(touched[row], lines.order[place], n), _keys(touched[one], touched[two], n)]
+        )
+        first, last = self._begin[touched], self._begin[touched + 1]
+        other = self.edge_index[1].numpy()
+        before = np.concatenate([other[i:j] for i, j in zip(first, last, strict=True)])
+        old = _keys(np.repeat(touched, last - first), before, n)
+        gone, fresh = np.setdiff1d(old, new), np.setdiff1d(new, old)
+        return np.stack(np.divmod(gone, n)), np.stack(np.divmod(fresh, n))
+
+    @cached_property
+    def _begin(self) -> Integers:
+        """(n + 1,), where the edges of each row begin."""
+        assert self.closest is not None
+        return np.searchsorted(self.edge_index[0].numpy(), np.arange(len(self.closest) + 1))
+
+    @cached_property
+    def _followers(self) -> tuple[Integers, Integers]:
+        """Where those begin whose nearest row each row is, and who they are."""
+        assert self.nearest is not None
+        order = np.argsort(self.nearest, kind="stable")
+        begin = np.searchsorted(self.nearest[order], np.arange(len(order) + 1))
+        return begin, order
+
+    @cached_property
+    def _placed(self) -> Floats:
+        """`closest`, by place among the sorted rows."""
+        assert self.closest is not None
+        assert self.lines is not None
+        return self.closest[self.lines.order]
+
+    @cached_property
+    def _tops(self) -> Floats:
+        """The largest of them in each tile."""
+        return np.maximum.reduceat(self._placed, np.arange(0, len(self._placed), TILE))
 
 
-def _merged(first: Tensor, second: Tensor, n: int) -> Tensor:
-    """Two sorted lists of different edges merged, which is faster than sorting."""
-    long, short = ((edges[0] * n + edges[1]).numpy() for edges in (first, second))
-    place = np.searchsorted(long, short) + np.arange(len(short))
-    old = np.ones(len(long) + len(short), dtype=np.bool_)
-    old[place] = False
-    merged = torch.empty(2, len(old), dtype=first.dtype)
-    merged[:, torch.from_numpy(old)] = first
-    merged[:, torch.from_numpy(place)] = second
-    return merged
+def _keys(first: Integers, second: Integers, n: int) -> Integers:
+    """One number a pair, whichever end comes first."""
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    keys: Integers = low * n + high
+    return keys
 
 
 def similarity_edges(
