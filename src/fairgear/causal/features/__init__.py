@@ -6,6 +6,7 @@ from fairgear.causal.features.dose import Dosed
 from fairgear.causal.features.gaussian import FeatureGaussian
 from fairgear.causal.features.location_scale import FeatureLocationScale
 from fairgear.causal.features.quantile import FeatureQuantiles
+from fairgear.causal.features.sequential import FeatureSequential
 from fairgear.causal.features.shift import FeatureShift
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "FeatureLocationScale",
     "FeatureModel",
     "FeatureQuantiles",
+    "FeatureSequential",
     "FeatureShift",
     "feature_model",
 ]

@@ -131,6 +131,10 @@ class FeatureModel(ABC):
         """The constructor's arguments, JSON-ready."""
         return {"resolving": list(self.resolving)}
 
+    @classmethod
+    def _of_arguments(cls, arguments: dict[str, Any]) -> Self:
+        return cls(**arguments)
+
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """What was learned: tensors and JSON-ready facts."""
         learned = {"ends": self._ends, **self._learned}
@@ -150,7 +154,7 @@ class FeatureModel(ABC):
             from fairgear.causal.features.dose import Dosed
 
             return Dosed(FeatureModel.from_state(tensors, facts["of"]), facts["share"])
-        model = FEATURE_MODELS[str(facts["features"])](**facts["arguments"])
+        model = FEATURE_MODELS[str(facts["features"])]._of_arguments(dict(facts["arguments"]))
         model._restore(tensors, facts)
         return model
 

@@ -1,0 +1,259 @@
+"""A causal diagram: which columns follow from which, and from the sensitive attribute."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+
+from fairgear.errors import FileError, ParameterError
+
+SUFFIXES = (".yaml", ".yml", ".gml", ".dot", ".gv")
+_KEYS = ("parents", "resolving", "sensitive")
+_TOKEN = re.compile(
+    r"""\s+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]*            # left out
+    | (?P<quoted> "(?:[^"\\]|\\.)*" )
+    | (?P<name> [^\W\d]\w* | -?(?:\.\d+|\d+(?:\.\d*)?) )  # identifiers and numbers
+    | (?P<mark> -> | [{}\[\];,=] )""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A directed acyclic graph over a table's columns and the sensitive attribute.
+
+    A category counts as one node, under the name of its column before it was encoded. What is not
+    in the diagram follows from nothing.
+
+    Args:
+        parents: of each node that has any.
+        resolving: nodes that keep their values whatever the attribute is.
+        sensitive: the attribute's node; the name of its column, if the table has one.
+    """
+
+    parents: Mapping[str, Sequence[str]]
+    resolving: Sequence[str] = ()
+    sensitive: str | None = None
+    order: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """All nodes, parents first."""
+
+    def __post_init__(self) -> None:
+        known = {name: tuple(dict.fromkeys(of)) for name, of in self.parents.items()}
+        for name in [parent for of in known.values() for parent in of]:
+            known.setdefault(name, ())
+        try:
+            order = tuple(TopologicalSorter(known).static_order())
+        except CycleError as error:
+            cycle = " -> ".join(error.args[1])
+            raise _wrong(f"the cycle {cycle}", "no cycles", "take one of its arrows out") from None
+        object.__setattr__(self, "parents", known)
+        object.__setattr__(self, "resolving", tuple(self.resolving))
+        object.__setattr__(self, "order", order)
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, *, resolving: Sequence[str] = (), sensitive: str | None = None
+    ) -> Self:
+        """From a `networkx.DiGraph`."""
+        if not graph.is_directed():
+            raise _wrong("an undirected graph", "arrows from causes to effects", "use a DiGraph")
+        parents = {str(node): [str(p) for p in graph.predecessors(node)] for node in graph.nodes}
+        return cls(parents, resolving, sensitive)
+
+    @classmethod
+    def from_gml(cls, text: str) -> Self:
+        """From GML, which networkx reads; node labels are the columns' names."""
+        try:
+            import networkx as nx
+        except ImportError as error:
+            allowed, step = "GML where networkx is installed", "pip install fairgear[networkx]"
+            raise _wrong("GML, and networkx is missing", allowed, step) from error
+        try:
+            return cls.from_networkx(nx.parse_gml(text))
+        except nx.NetworkXError as error:
+            step = "check the file, or write a YAML of parents"
+            raise _wrong(f"no GML ({error})", "GML of a directed graph", step) from error
+
+    @classmethod
+    def from_dot(cls, text: str) -> Self:
+        """From `digraph { a -> b; "x y" -> {z w} [label="…"]; a; }`; attributes are left out."""
+        return cls(_Dot(text).parents())
+
+    @classmethod
+    def from_yaml(cls, text: str) -> Self:
+        """From the parents of each column, `income: [sex, job]`.
+
+        They stand at the top level, or under `parents`; then `resolving: [job]` may list columns
+        that keep their values, and `sensitive: sex` name the attribute.
+        """
+        try:
+            # Everything is text: a column may be called no, or 1.
+            held = yaml.load(text, Loader=yaml.BaseLoader)
+        except yaml.YAMLError as error:
+            raise _wrong("no YAML", "YAML of parents", "check the file") from error
+        if not isinstance(held, dict) or not held:
+            raise _wrong("no mapping", "income: [sex, job]", "list the parents of each column")
+        if not isinstance(held.get("parents"), dict):
+            held = {"parents": held}
+        for key in held.keys() - set(_KEYS):
+            raise _wrong(f"the key {key!r}", ", ".join(_KEYS), "put columns under parents")
+        parents = {name: _names(of, name) for name, of in held["parents"].items()}
+        resolving = _names(held.get("resolving", []), "resolving")
+        return cls(parents, resolving, held.get("sensitive"))
+
+    @classmethod
+    def read(cls, path: Path | str) -> Self:
+        """From a file: .yaml or .yml, .gml, .dot or .gv."""
+        path = Path(path)
+        readers = dict(zip(SUFFIXES, (cls.from_yaml,) * 2 + (cls.from_gml,), strict=False))
+        reader = readers.get(path.suffix.lower(), cls.from_dot)
+        if path.suffix.lower() not in SUFFIXES:
+            allowed, step = ", ".join(SUFFIXES), "rename the file, or convert it"
+            raise FileError(f"diagram {path}", f"suffix {path.suffix!r}", allowed, step)
+        try:
+            return reader(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            got, step = f"{type(error).__name__}: {error}", "check the path"
+            raise FileError(f"diagram {path}", got, "a text file that can be read", step) from error
+        except ParameterError as error:
+            # The same sentence, with the file's name.
+            what = f"diagram {path}"
+            raise ParameterError(what, error.got, error.allowed, error.next_step) from error
+
+    def attribute(self, columns: Iterable[str], column: str | None) -> str:
+        """The attribute's node, if the diagram fits a table; an error otherwise.
+
+        Args:
+            columns: the table's, categories as one, without the attribute's.
+            column: the attribute's column, None if the table has none.
+        """
+        name = self.sensitive if self.sensitive is not None else column
+        if name is None:
+            got = "no word on which node is the attribute, which has no column in the table"
+            raise _wrong(got, "its name", "add sensitive: NAME")
+        columns = list(columns)
+        unknown = [node for node in (*self.order, *self.resolving) if node not in (*columns, name)]
+        if unknown or name in columns:
+            got = f"{name!r} as the attribute" if name in columns else f"{unknown[0]!r}"
+            allowed = f"the table's columns: {', '.join([*columns, *([column] if column else [])])}"
+            raise _wrong(got, allowed, "correct the name")
+        if self.parents.get(name):
+            got = f"{', '.join(self.parents[name])} as a cause of the attribute {name!r}"
+            raise _wrong(got, "an attribute without causes", "take these arrows out")
+        return name
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; `Diagram(**…)` reads it."""
+        parents = {name: list(of) for name, of in self.parents.items()}
+        held = {"parents": parents, "resolving": list(self.resolving)}
+        return {**held, "sensitive": self.sensitive}
+
+
+class _Dot:
+    """A reader of the part of DOT that diagrams are written in."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens: list[str] = []
+        # A quoted keyword or mark is a name.
+        self._names: list[bool] = []
+        at = 0
+        while at < len(text):
+            found = _TOKEN.match(text, at)
+            if found is None:
+                raise self._unreadable(text[at : at + 12].split("\n")[0])
+            at = found.end()
+            token = found[0]
+            if found["quoted"]:
+                token = re.sub(r"\\(.)", r"\1", token[1:-1])
+            if found.lastgroup is not None:
+                self._tokens.append(token)
+                self._names.append(found["mark"] is None)
+        self._at = 0
+
+    def parents(self) -> dict[str, list[str]]:
+        if self._peek().lower() == "strict":
+            self._at += 1
+        if self._peek().lower() != "digraph":
+            raise self._unreadable(self._peek())
+        self._at += 1
+        if self._is_name():
+            self._at += 1
+        self._take("{")
+        found: dict[str, list[str]] = {}
+        while self._peek() != "}":
+            self._statement(found)
+        return found
+
+    def _statement(self, found: dict[str, list[str]]) -> None:
+        keyword = self._peek().lower() in ("node", "edge", "graph")
+        before = self._ends()
+        if self._peek() == "=":
+            self._at += 1
+            self._ends()
+        elif not keyword:
+            for name in before:
+                found.setdefault(name, [])
+            while self._peek() == "->":
+                self._at += 1
+                after = self._ends()
+                for name in after:
+                    found.setdefault(name, []).extend(before)
+                before = after
+        while self._peek() == "[":
+            while self._peek() != "]":
+                self._at += 1
+            self._at += 1
+        if self._peek() in (";", ","):
+            self._at += 1
+
+    def _ends(self) -> list[str]:
+        """One name, or several in braces."""
+        if self._is_name():
+            self._at += 1
+            return [self._tokens[self._at - 1]]
+        self._take("{")
+        names = []
+        while self._peek() != "}":
+            if self._is_name():
+                names.append(self._peek())
+            elif self._peek() not in (";", ","):
+                raise self._unreadable(self._peek())
+            self._at += 1
+        self._at += 1
+        return names
+
+    def _is_name(self) -> bool:
+        self._peek()
+        return self._names[self._at]
+
+    def _peek(self) -> str:
+        if self._at >= len(self._tokens):
+            raise self._unreadable("the end of the text")
+        return self._tokens[self._at]
+
+    def _take(self, token: str) -> None:
+        if self._peek() != token:
+            raise self._unreadable(self._peek())
+        self._at += 1
+
+    def _unreadable(self, got: str) -> ParameterError:
+        allowed = 'digraph { a -> b; "x y" -> {z w}; }'
+        return _wrong(f"{got!r}, which cannot be read here", allowed, "write it so, or as YAML")
+
+
+def _names(held: object, name: str) -> list[str]:
+    if isinstance(held, str):
+        return [held] if held else []
+    if not isinstance(held, list) or not all(isinstance(one, str) for one in held):
+        raise _wrong(f"no list of names at {name!r}", "[sex, job]", "list column names")
+    return held
+
+
+def _wrong(got: str, allowed: str, step: str) -> ParameterError:
+    return ParameterError("diagram", got, allowed, step)

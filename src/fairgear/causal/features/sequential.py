@@ -1,0 +1,184 @@
+"""Conditional ranks: each column in turn keeps its rank given its parents and the attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairgear.causal.diagram import Diagram
+from fairgear.causal.features.additive import LevelLaw, NumberLaw, Regressions, StepLaw, Terms
+from fairgear.causal.features.base import FEATURE_MODELS, FeatureModel, Floats, Integers, Noise
+from fairgear.causal.features.columns import listed
+from fairgear.causal.features.forest import ForestLaw
+from fairgear.causal.features.levels import levels_of, set_levels
+from fairgear.errors import ParameterError
+
+CONDITIONAL = ("additive", "forest")
+Law = NumberLaw | StepLaw | LevelLaw | ForestLaw
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One number or category to be moved, after its parents.
+
+    Attributes:
+        name: of the number or category.
+        columns: its own.
+        parents: the columns that its parents have.
+        by_cell: whether the attribute is a parent.
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    parents: list[int]
+    by_cell: bool
+
+
+class FeatureSequential(FeatureModel):
+    """x'_j = F⁻¹_{j|s',pa'}(F_{j|s,pa}(x_j)), columns in turn, with the parents' new values pa'.
+
+    With a diagram, the parents of a column are those that it names; columns that do not follow
+    from the attribute stay. Without one, every column before it is a parent, and the attribute.
+
+    Columns of few values, and categories, have a latent uniform number a person and column.
+
+    Args:
+        resolving: columns that keep their values, besides those that the diagram names.
+        diagram: what follows from what.
+        conditional: how the laws F are estimated. "additive": regressions on the parents and
+            their squares, which give location and scale, and ranks of the residuals in each cell.
+            "forest": quantile regression forests in each cell, which are slower and assume less.
+    """
+
+    name = "sequential"
+    how = "by conditional ranks, each column given those before it"
+
+    def __init__(
+        self,
+        resolving: Sequence[str] = (),
+        *,
+        diagram: Diagram | None = None,
+        conditional: str = "additive",
+    ) -> None:
+        if conditional not in CONDITIONAL:
+            what, allowed = "conditional laws", ", ".join(CONDITIONAL)
+            raise ParameterError(what, repr(conditional), allowed, "choose one of them")
+        all_resolving = (*resolving, *(diagram.resolving if diagram else ()))
+        super().__init__(tuple(dict.fromkeys(all_resolving)))
+        self.diagram, self.conditional = diagram, conditional
+        if diagram is not None:
+            self.how = "by conditional ranks, each column given its causes in the diagram"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What stays as it is, and why."""
+        if self.diagram is None or not self.fitted:
+            return super().notes
+        absent = [name for name in self.columns.nodes if name not in self.diagram.parents]
+        found = list(super().notes)
+        if absent:
+            found.append(f"These are not in the diagram, and stay: {listed(absent)}.")
+        if not self._steps():
+            found.append("In the diagram nothing follows from the attribute: no feature moves.")
+        return tuple(found)
+
+    def _steps(self) -> list[_Step]:
+        """What moves, parents first."""
+        columns, diagram = self.columns, self.diagram
+        nodes = columns.nodes
+        if diagram is None:
+            order, attribute = list(nodes), ""
+            parents = {name: ["", *order[:place]] for place, name in enumerate(order)}
+        else:
+            skip = None if columns.skip is None else columns.names[columns.skip]
+            attribute, order = diagram.attribute(nodes, skip), list(diagram.order)
+            parents = {name: list(of) for name, of in diagram.parents.items()}
+        moving, steps = {attribute}, []
+        for name in order:
+            if name in self.resolving or not moving.intersection(parents[name]):
+                continue
+            moving.add(name)
+            own = sorted(k for parent in parents[name] for k in nodes.get(parent, ()))
+            steps.append(_Step(name, nodes[name], own, attribute in parents[name]))
+        return steps
+
+    def _learn(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
+        self._terms = Terms.of(table)
+        terms = self._terms(table)
+        pooled = Regressions(terms, np.zeros_like(cells), 1)
+        by_cell = Regressions(terms, cells, self._cells)
+        self._laws: dict[str, Law] = {}
+        for step in self._steps():
+            self._laws[step.name] = self._law(step, table, by_cell if step.by_cell else pooled)
+        learned = {f"terms.{key}": value for key, value in vars(self._terms).items()}
+        for name, law in self._laws.items():
+            learned |= {f"{name}.{key}": value for key, value in vars(law).items()}
+        return learned
+
+    def _law(self, step: _Step, table: Floats, regressions: Regressions) -> Law:
+        levels = len(step.columns) > 1
+        values = table[:, step.columns[0]]
+        if levels:
+            values = levels_of(table, step.columns, self._ends).astype(float)
+        if self.conditional == "forest":
+            count = len(step.columns) if levels else 0
+            return ForestLaw.of(values, table[:, step.parents], regressions.cells, count)
+        places = self._terms.places(step.parents)
+        if levels:
+            return LevelLaw.of(values, len(step.columns), places, regressions)
+        few = step.columns[0] in self._few
+        return (StepLaw if few else NumberLaw).of(values, places, regressions)
+
+    def _rows(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
+        new, terms = old.copy(), self._terms(old)
+        new_terms, same = terms.copy(), np.zeros_like(before)
+        for step in self._steps():
+            law, columns = self._laws[step.name], list(step.columns)
+            cells = (before, after) if step.by_cell else (same, same)
+            drawn = noise(f"column {step.name}")
+            if isinstance(law, ForestLaw):
+                given = old[:, step.parents], new[:, step.parents]
+            else:
+                places = self._terms.places(step.parents)
+                given = terms[:, places], new_terms[:, places]
+            if len(columns) > 1:
+                levels = levels_of(old, step.columns, self._ends).astype(float)
+                levels = law.moved(levels, *given, *cells, drawn)
+                set_levels(new, levels.astype(np.int64), step.columns, self._ends)
+            else:
+                values = law.moved(old[:, columns[0]], *given, *cells, drawn)
+                # What is added to the parents' effect may lead beyond what anybody has.
+                new[:, columns[0]] = np.clip(values, *self._ends[:, columns[0]])
+            places = self._terms.places(columns)
+            new_terms[:, places] = self._terms(new)[:, places]
+        return new
+
+    def _arguments(self) -> dict[str, Any]:
+        diagram = None if self.diagram is None else self.diagram.to_dict()
+        return {**super()._arguments(), "diagram": diagram, "conditional": self.conditional}
+
+    @classmethod
+    def _of_arguments(cls, arguments: dict[str, Any]) -> Self:
+        diagram = arguments.pop("diagram")
+        return cls(**arguments, diagram=None if diagram is None else Diagram(**diagram))
+
+    def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        super()._restore(tensors, facts)
+        self._terms = Terms(*(self._learned[f"terms.{one.name}"] for one in fields(Terms)))
+        self._laws = {}
+        for step in self._steps():
+            kind: type[Law] = LevelLaw
+            if self.conditional == "forest":
+                kind = ForestLaw
+            elif len(step.columns) == 1:
+                kind = StepLaw if step.columns[0] in self._few else NumberLaw
+            parts = (self._learned[f"{step.name}.{one.name}"] for one in fields(kind))
+            self._laws[step.name] = kind(*parts)
+
+
+FEATURE_MODELS.add("sequential", FeatureSequential)
