@@ -16,8 +16,10 @@ from fairgear.causal.interventions import (
     structure_only,
     structure_with,
 )
+from fairgear.causal.local import LocalWorld
 from fairgear.causal.selection import for_graph, named
 from fairgear.causal.similarity import SimilarityCausalModel
+from fairgear.causal.surroundings import Neighborhoods, Surroundings
 from fairgear.causal.synthetic import (
     SyntheticCausalModel,
     SyntheticMechanism,
@@ -34,7 +36,10 @@ __all__ = [
     "Diagnostics",
     "Effect",
     "FittedCausalModel",
+    "LocalWorld",
+    "Neighborhoods",
     "SimilarityCausalModel",
+    "Surroundings",
     "SyntheticCausalModel",
     "SyntheticMechanism",
     "SyntheticSettings",
