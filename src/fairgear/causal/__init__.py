@@ -22,8 +22,10 @@ from fairgear.causal.interventions import (
     structure_only,
     structure_with,
 )
+from fairgear.causal.local import LocalWorld
 from fairgear.causal.selection import for_graph, named, with_features
 from fairgear.causal.similarity import SimilarityCausalModel
+from fairgear.causal.surroundings import Neighborhoods, Surroundings
 from fairgear.causal.synthetic import (
     SyntheticCausalModel,
     SyntheticMechanism,
@@ -43,7 +45,10 @@ __all__ = [
     "Effect",
     "FeatureModel",
     "FittedCausalModel",
+    "LocalWorld",
+    "Neighborhoods",
     "SimilarityCausalModel",
+    "Surroundings",
     "SyntheticCausalModel",
     "SyntheticMechanism",
     "SyntheticSettings",

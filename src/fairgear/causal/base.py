@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from fairgear.causal.diagnostics import Diagnostics, diagnose
+from fairgear.causal.local import LocalWorld, changing
 from fairgear.errors import FileError, GraphError, NotFittedError
 from fairgear.graph import SensitiveGraph
 from fairgear.registry import Registry
@@ -78,6 +79,19 @@ class CausalModel(ABC):
             sens: the new values (n,), or one value for everyone.
             seed: of the noise, for models that have any.
         """
+
+    def local(
+        self, graph: SensitiveGraph, rows: Tensor, sens: Tensor, *, seed: int = 0
+    ) -> LocalWorld:
+        """What would change, had the people in `rows` the attribute `sens` and all others theirs.
+
+        Its `graph()` is what `counterfactual` gives. This takes the difference of that, which costs
+        a graph; models that know more give their own form, which costs a person's surroundings.
+        """
+        values = graph.sens.clone()
+        found, new = changing(graph, rows, sens)
+        values[torch.from_numpy(found).to(values.device)] = torch.from_numpy(new).to(values)
+        return LocalWorld.between(graph, lambda: self.counterfactual(graph, values, seed=seed))
 
     def diagnostics(
         self,

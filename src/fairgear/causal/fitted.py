@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,19 @@ import torch
 from torch import Tensor
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel
-from fairgear.causal.edges import EdgeLaw, Factual, World
+from fairgear.causal.edges import EdgeLaw, Factual, NearbyEdges, World
 from fairgear.causal.features import Columns, FeatureModel, feature_model
 from fairgear.causal.features.base import Integers
 from fairgear.causal.interventions import as_assignment
+from fairgear.causal.local import LocalWorld, Snapshot, changing
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.settings import check_seed
 
 EDGES = ("distance", "cosine", "fixed")
+# Where not every pair is considered, the edges of so few people are found from their own pairs: of
+# equally near people a tree may find others in each world.
+_FEW = 8
 
 
 class FittedCausalModel(CausalModel):
@@ -61,6 +66,7 @@ class FittedCausalModel(CausalModel):
         self._columns: list[str] = []
         self._sens_column: int | None = None
         self._cached: tuple[str, Factual] | None = None
+        self._local: tuple[Snapshot, Factual, NearbyEdges | None] | None = None
 
     @property
     def features(self) -> str:
@@ -69,7 +75,7 @@ class FittedCausalModel(CausalModel):
 
     def _fit(self, graph: SensitiveGraph) -> None:
         factual = Factual.of(graph)
-        self._cached = None
+        self._cached = self._local = None
         self._columns, self._sens_column = list(graph.feature_names), graph.sens_column
         people = None if self._people is None else self._people.numpy()[factual.order]
         self.feature_model = feature_model(self.feature_model).fit(
@@ -96,6 +102,9 @@ class FittedCausalModel(CausalModel):
         changed = world.changed
         if not changed.any():
             return graph.replace(sens=sens)
+        if factual.n > self.exact_up_to and changed.sum() <= _FEW:
+            rows = torch.from_numpy(factual.order[changed])
+            return self.local(graph, rows, sens[rows.to(sens.device)], seed=seed).graph()
         x = graph.x.clone()
         rows = torch.from_numpy(factual.order[changed])
         x[rows.to(x.device)] = torch.from_numpy(world.table[changed]).to(x)
@@ -105,6 +114,42 @@ class FittedCausalModel(CausalModel):
             edge_index = factual.edge_index(pairs).to(edge_index.device)
         # What made the factual graph did not make this one.
         return graph.replace(x=x, edge_index=edge_index, sens=sens, mechanism=None)
+
+    def local(
+        self, graph: SensitiveGraph, rows: Tensor, sens: Tensor, *, seed: int = 0
+    ) -> LocalWorld:
+        """The few rows moved, and the edges that the law gives and takes for them."""
+        check_seed("seed", seed)
+        if self._local is None or not self._local[0].holds(graph):
+            factual, law = self._factual(graph), self._edges
+            nearby = None
+            if law is not None and law.model is not None and law.open:
+                nearby = NearbyEdges(law.model, factual, exact=factual.n <= self.exact_up_to)
+            self._local = (Snapshot(graph), factual, nearby)
+        _, factual, nearby = self._local
+        found, values = changing(graph, rows, sens)
+        numbers = graph.canonical.numbers.numpy()[found]
+        order = np.argsort(numbers)
+        people, after = numbers[order], values[order]
+        ids = torch.from_numpy(factual.ids[people])
+        table = self.feature_model.moved(
+            factual.table[people], factual.sens[people], after, ids, seed=seed
+        )
+        moved = table[np.argsort(order)]
+        world = LocalWorld(
+            graph,
+            torch.from_numpy(found),
+            torch.from_numpy(values),
+            torch.from_numpy(moved).to(graph.x.dtype),
+            forgets=True,
+        )
+        if nearby is None or not len(people):
+            return world
+        removed, added = (
+            torch.from_numpy(factual.order[pairs])
+            for pairs in nearby.changes(people, table, after, seed)
+        )
+        return replace(world, removed=removed, added=added)
 
     def _world(self, factual: Factual, sens: Integers, seed: int) -> World:
         ids = torch.from_numpy(factual.ids)

@@ -13,6 +13,7 @@ from fairgear.causal.base import CAUSAL_MODELS, CausalModel
 from fairgear.causal.features import Columns, FeatureModel, feature_model
 from fairgear.causal.features.base import Floats, Integers
 from fairgear.causal.interventions import as_assignment
+from fairgear.causal.local import LocalWorld, Snapshot, changing
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, SimilarityMechanism
 from fairgear.graph.canonical import Canonical
@@ -39,6 +40,7 @@ class SimilarityCausalModel(CausalModel):
     def __init__(self, features: str | FeatureModel = "shift") -> None:
         self.feature_model = feature_model(features)
         self._factual: _Factual | None = None
+        self._seen: tuple[_Factual, Snapshot] | None = None
 
     @property
     def features(self) -> str:
@@ -74,6 +76,42 @@ class SimilarityCausalModel(CausalModel):
         return graph.replace(
             x=x.to(device), edge_index=factual.edges(table, rows).to(device), sens=sens
         )
+
+    def local(
+        self, graph: SensitiveGraph, rows: Tensor, sens: Tensor, *, seed: int = 0
+    ) -> LocalWorld:
+        """The few rows moved, and the edges that the rule gives and takes for them."""
+        if self.feature_model is None:
+            raise self._not_fitted()
+        people, after = changing(graph, rows, sens)
+        factual, changes = self._factual, None
+        if factual is not None and self._is_factual(factual, graph):
+            table = self.feature_model.moved(
+                factual.table[people],
+                factual.sens[people],
+                after,
+                factual.node_id[torch.from_numpy(people)],
+                seed=seed,
+            )
+            numbers = factual.canonical.numbers.numpy()[people]
+            changes = factual.built.changes(numbers, table)
+        if factual is None or changes is None:
+            return super().local(graph, rows, sens, seed=seed)
+        removed, added = (factual.canonical.rows[torch.from_numpy(part)] for part in changes)
+        x = factual.mechanism.scale(torch.from_numpy(table))
+        values = torch.from_numpy(after)
+        return LocalWorld(graph, torch.from_numpy(people), values, x, removed, added)
+
+    def _is_factual(self, factual: _Factual, graph: SensitiveGraph) -> bool:
+        """Whether the graph is the factual one itself; remembered until it changes."""
+        if self._seen is None or self._seen[0] is not factual or not self._seen[1].holds(graph):
+            same = factual.belongs_to(graph) and torch.equal(graph.x.cpu(), factual.x)
+            same = same and np.array_equal(graph.sens.cpu().numpy(), factual.sens)
+            edges = graph.canonical.edge_index
+            if not same or not torch.equal(edges, factual.built.edge_index):
+                return False
+            self._seen = (factual, Snapshot(graph))
+        return True
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from torch import Tensor
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel
 from fairgear.causal.interventions import as_assignment
+from fairgear.causal.local import LocalWorld, Snapshot, changing
+from fairgear.causal.surroundings import Surroundings
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, undirected_edges
 from fairgear.progress import bar
@@ -59,9 +61,13 @@ class SyntheticMechanism:
 
     def scores(self, latent: Tensor, sens: Tensor, edge_index: Tensor) -> Tensor:
         """The label's score before it is compared with the threshold."""
+        around = closed_neighborhood_mean(sens, edge_index)
+        return self.own_scores(latent) + self.settings.w_s * around
+
+    def own_scores(self, latent: Tensor) -> Tensor:
+        """The part of the score that is a person's own."""
         # Summed row by row, not by a matrix product: a row's sum must not depend on its place.
-        own = (latent * self.w.to(latent.device)).sum(dim=1)
-        return own + self.settings.w_s * closed_neighborhood_mean(sens, edge_index)
+        return (latent * self.w.to(latent.device)).sum(dim=1)
 
     def features(self, latent: Tensor, sens: Tensor) -> Tensor:
         """The sensitive column, then d latent columns, shifted by v where the attribute is 1."""
@@ -108,6 +114,7 @@ class SyntheticCausalModel(CausalModel):
     _mechanism: SyntheticMechanism
     _pairs: _Pairs
     _latent: Tensor
+    _local: tuple[Snapshot, Tensor] | None = None
 
     def _fit(self, graph: SensitiveGraph) -> None:
         if not isinstance(graph.mechanism, SyntheticMechanism) or graph.latent is None:
@@ -120,6 +127,7 @@ class SyntheticCausalModel(CausalModel):
         self._mechanism = graph.mechanism
         self._pairs = _Pairs(graph.latent, graph.mechanism.settings)
         self._latent = graph.latent
+        self._local = None
         # Features or edges edited after sampling have no known counterfactual.
         same_x = torch.equal(self._mechanism.features(self._latent, graph.sens), graph.x)
         if not same_x or not torch.equal(self._pairs.edges(graph.sens), graph.edge_index):
@@ -161,6 +169,43 @@ class SyntheticCausalModel(CausalModel):
             sens=sens,
         )
 
+    def local(
+        self, graph: SensitiveGraph, rows: Tensor, sens: Tensor, *, seed: int = 0
+    ) -> LocalWorld:
+        """The few rows moved, their pairs compared again, and the labels of those around them."""
+        if not hasattr(self, "_latent"):
+            self._fit(graph)
+        if self._local is None or not self._local[0].holds(graph):
+            same = graph.latent is not None and torch.equal(graph.latent, self._latent)
+            if not same or not torch.equal(self._pairs.edges(graph.sens), graph.edge_index):
+                return super().local(graph, rows, sens, seed=seed)
+            own = self._mechanism.own_scores(self._latent).cpu()
+            self._local = (Snapshot(graph), own)
+        found, values = changing(graph, rows, sens)
+        people, after = torch.from_numpy(found), torch.from_numpy(values)
+        removed, added = self._pairs.changes(people, after, graph.sens.cpu())
+        x = self._mechanism.features(self._latent.cpu()[people], after)
+        world = LocalWorld(graph, people, after, x, removed, added)
+        if not len(people):
+            return world
+        # Labels follow the attributes around a person: of those who are or were linked.
+        still = LocalWorld(graph, people[:0], after[:0], x[:0])
+        near = torch.cat([Surroundings.of([one], [people], 1).rows for one in (still, world)])
+        near = torch.unique(near)
+        before, y = (self._labels_of(one, near, self._local[1]) for one in (still, world))
+        moved = (before != y) & (graph.y[near.to(graph.y.device)].cpu() >= 0)
+        return replace(world, labelled=near[moved], y=y[moved])
+
+    def _labels_of(self, world: LocalWorld, rows: Tensor, own: Tensor) -> Tensor:
+        """The labels of some rows; `own` is everybody's part of the score."""
+        around = Surroundings.of([world], [rows], 1)
+        other, person = torch.from_numpy(around.edges)
+        total = around.sens.double()
+        total.index_add_(0, person, total[other])
+        mean = total / (torch.from_numpy(around.degree) + 1)
+        scores = own[rows] + self._mechanism.settings.w_s * mean[torch.from_numpy(around.targets)]
+        return (scores > self._mechanism.label_threshold).long()
+
     def _labels(self, sens: Tensor, edge_index: Tensor) -> Tensor:
         scores = self._mechanism.scores(self._latent, sens, edge_index)
         return (scores > self._mechanism.label_threshold).long()
@@ -187,6 +232,30 @@ class _Pairs:
         same = sens[pairs[0]] == sens[pairs[1]]
         reached = cosines + self._settings.a * same >= self._settings.threshold
         return undirected_edges(pairs[:, reached], len(sens))
+
+    def changes(self, people: Tensor, after: Tensor, sens: Tensor) -> tuple[Tensor, Tensor]:
+        """The edges lost and gained if some people's attribute became `after`; on the CPU."""
+        pairs, cosines = self._found
+        begin, incident = self._incident
+        parts = [incident[begin[i] : begin[i + 1]] for i in people.tolist()]
+        chosen = torch.unique(torch.cat([incident[:0], *parts]))
+        pairs, cosines = pairs[:, chosen], cosines[chosen]
+        old = sens[pairs]
+        new = old.clone()
+        for person, value in zip(people.tolist(), after.tolist(), strict=True):
+            new[pairs == person] = value
+        was, is_now = (
+            cosines + self._settings.a * (one[0] == one[1]) >= self._settings.threshold
+            for one in (old, new)
+        )
+        return pairs[:, was & ~is_now], pairs[:, is_now & ~was]
+
+    @cached_property
+    def _incident(self) -> tuple[Tensor, Tensor]:
+        """Where the pairs of each node begin, and the pairs."""
+        pairs, n = self._found[0], len(self._latent)
+        ends, order = pairs.flatten().sort(stable=True)
+        return torch.searchsorted(ends, torch.arange(n + 1)), order % max(pairs.shape[1], 1)
 
 
 def _cosine_pairs(

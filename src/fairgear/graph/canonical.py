@@ -38,7 +38,7 @@ class Canonical:
     """
 
     def __init__(self, node_id: Tensor, edge_index: Tensor, csr: Csr | None = None) -> None:
-        self._source = _versions(node_id, edge_index)
+        self._source = versions(node_id, edge_index)
         self._edge_index = edge_index
         self._csr = csr
         ids = node_id.cpu()
@@ -58,7 +58,7 @@ class Canonical:
 
     def is_of(self, node_id: Tensor, edge_index: Tensor) -> bool:
         """Whether it was made of these tensors as they are now."""
-        now = _versions(node_id, edge_index)
+        now = versions(node_id, edge_index)
         return all(a is b and m == n for (a, m), (b, n) in zip(self._source, now, strict=True))
 
     @cached_property
@@ -139,7 +139,8 @@ def _refused(got: str, allowed: str) -> GraphError:
     return GraphError("indptr and indices", got, allowed, next_step)
 
 
-def _versions(*tensors: Tensor) -> list[tuple[Tensor, int]]:
+def versions(*tensors: Tensor) -> list[tuple[Tensor, int]]:
+    """The tensors, each with a number that grows when it is changed in place."""
     # Tensors made in inference mode have no version, and cannot be changed outside it.
     return [(one, 0 if one.is_inference() else one._version) for one in tensors]
 

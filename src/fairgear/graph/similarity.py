@@ -174,6 +174,8 @@ class SimilarityEdges:
         """
         if self.lines is None or self.closest is None:
             return None
+        if len(rows) == 0:
+            return np.empty((2, 0), dtype=np.int64), np.empty((2, 0), dtype=np.int64)
         lines, n, few = self.lines, len(self.closest), max(len(self.closest) // _FEW, 8)
         columns, lead, places = lines.columns, lines.lead, lines.places
         values = _checked(values)

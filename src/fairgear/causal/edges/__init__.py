@@ -2,6 +2,7 @@
 
 from fairgear.causal.edges.law import EdgeLaw
 from fairgear.causal.edges.model import World
+from fairgear.causal.edges.nearby import NearbyEdges
 from fairgear.causal.edges.pairs import Factual
 
-__all__ = ["EdgeLaw", "Factual", "World"]
+__all__ = ["EdgeLaw", "Factual", "NearbyEdges", "World"]

@@ -99,7 +99,11 @@ class EdgeModel:
         joined = world.factual.joined(first, second)
         factual = World(world.factual, world.factual.table, world.factual.sens)
         old = self.logits(factual, first, second, joined)
-        new = self.logits(world, first, second, joined)
+        return self.chance(old, self.logits(world, first, second, joined), joined)
+
+    @staticmethod
+    def chance(old: Floats, new: Floats, joined: NDArray[np.bool_]) -> Floats:
+        """`probability`, from the logits of the pairs in the factual world and in another."""
         log_p_old, log_p_new = -np.logaddexp(0.0, -old), -np.logaddexp(0.0, -new)
         kept = np.exp(np.minimum(log_p_new - log_p_old, 0.0))
         added = np.exp(log_p_new) * -np.expm1(np.minimum(old - new, 0.0))
@@ -109,12 +113,25 @@ class EdgeModel:
         self, world: World, first: Integers, second: Integers, joined: NDArray[np.bool_]
     ) -> Floats:
         """The logit of each pair in a world, given the rest of the factual graph."""
-        weights = self.terms.coefficients(self.theta)
         alike = self.terms.likeness(self.terms.prepared(world.table), first, second)
-        activity = world.factual.activity(first, second, joined.astype(np.int64))
-        groups = np.array(weights.groups)[world.sens[first] + world.sens[second]]
+        groups = world.sens[first] + world.sens[second]
+        return self.logits_of(world.factual, alike, groups, first, second, joined)
+
+    def logits_of(
+        self,
+        factual: Factual,
+        alike: Floats,
+        groups: Integers,
+        first: Integers,
+        second: Integers,
+        joined: NDArray[np.bool_],
+    ) -> Floats:
+        """`logits`, from the likeness and the sum of the groups of each pair."""
+        weights = self.terms.coefficients(self.theta)
+        activity = factual.activity(first, second, joined.astype(np.int64))
+        level = np.array(weights.groups)[groups]
         result: Floats = (
-            weights.intercept + weights.slope * alike + weights.degree * activity + groups
+            weights.intercept + weights.slope * alike + weights.degree * activity + level
         )
         return result
 

@@ -1,0 +1,184 @@
+"""The edges that few people gain and lose, from their own pairs alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from fairgear.causal.edges import candidates
+from fairgear.causal.edges.kernel import Floats, Hashes, Integers, likely_pairs
+from fairgear.causal.edges.model import STREAM, EdgeModel
+from fairgear.causal.edges.pairs import Factual
+from fairgear.hashing import node_hash, pair_uniform
+
+
+@dataclass(frozen=True, eq=False)
+class NearbyEdges:
+    """What `EdgeModel` does to the edges when few people change; made once for a factual graph.
+
+    Attributes:
+        model: the edge model.
+        factual: the graph.
+        exact: whether every pair is considered for a new edge, or only candidates, as in
+            `Candidates`.
+    """
+
+    model: EdgeModel
+    factual: Factual
+    exact: bool
+    _hashes: dict[int, Hashes] = field(default_factory=dict)
+    _scratch: dict[int, tuple[Floats, Integers, Hashes, Floats]] = field(default_factory=dict)
+
+    def changes(
+        self, people: Integers, table: Floats, sens: Integers, seed: int
+    ) -> tuple[Integers, Integers]:
+        """The edges (2, ·) lost and gained, each once.
+
+        Args:
+            people: (m,), who changes, ascending.
+            table: (m, d), their features.
+            sens: (m,), their groups.
+            seed: of the noise.
+        """
+        lists = [self._neighbors(i) for i in people.tolist()]
+        before = np.repeat(people, [len(part) for part in lists]), np.concatenate(lists)
+        before = _unique_pairs(*before, self.factual.n)
+        find = self._likely if self.exact else self._candidates
+        first, second = _unique_pairs(*find(people, table, sens, seed), self.factual.n)
+        apart = ~self.factual.joined(first, second)
+        first, second = first[apart], second[apart]
+        gone = ~self._survives(people, table, sens, *before, seed)
+        fresh = self._survives(people, table, sens, first, second, seed)
+        return np.stack(before)[:, gone], np.stack([first, second])[:, fresh]
+
+    def _survives(
+        self,
+        people: Integers,
+        table: Floats,
+        sens: Integers,
+        first: Integers,
+        second: Integers,
+        seed: int,
+    ) -> NDArray[np.bool_]:
+        """As `EdgeModel.survives`, for pairs with some of the changed people."""
+        factual, terms = self.factual, self.model.terms
+        who, of_each = np.unique(np.concatenate([first, second]), return_inverse=True)
+        one, two = of_each[: len(first)], of_each[len(first) :]
+        columns, groups = self._prepared[:, who], factual.sens[who]
+        joined = factual.joined(first, second)
+        rest = (first, second, joined)
+        old = self.model.logits_of(
+            factual, terms.likeness(columns, one, two), groups[one] + groups[two], *rest
+        )
+        changed = np.isin(people, who)
+        at = np.searchsorted(who, people[changed])
+        columns[:, at], groups[at] = terms.prepared(table)[:, changed], sens[changed]
+        new = self.model.logits_of(
+            factual, terms.likeness(columns, one, two), groups[one] + groups[two], *rest
+        )
+        noise = pair_uniform(factual.ids[first], factual.ids[second], seed, STREAM)
+        return np.asarray(noise < self.model.chance(old, new, joined))
+
+    def _likely(
+        self, people: Integers, table: Floats, sens: Integers, seed: int
+    ) -> tuple[Integers, Integers]:
+        """Every pair that may gain an edge: the people are compared with everyone.
+
+        They stand behind the factual people, where they still are too, and are skipped.
+        """
+        factual, terms, n = self.factual, self.model.terms, self.factual.n
+        weights = terms.coefficients(self.model.theta)
+        groups = np.array(weights.groups)
+        own = weights.degree * np.log1p(factual.degree)
+        if len(people) not in self._scratch:
+            behind = np.concatenate([np.arange(n), np.zeros(len(people), dtype=np.int64)])
+            lift = np.empty((2, 2, len(behind)))
+            for group in (0, 1):
+                lift[0, group] = (weights.intercept + own)[behind]
+                lift[1, group] = (own + groups[group + factual.sens])[behind]
+            self._scratch[len(people)] = (
+                np.ascontiguousarray(self._prepared[:, behind]),
+                factual.sens[behind],
+                factual.ids.astype(np.uint64)[behind],
+                lift,
+            )
+        columns, of_sens, ids, lift = self._scratch[len(people)]
+        columns[:, n:], of_sens[n:] = terms.prepared(table), sens
+        ids[n:] = factual.ids[people].astype(np.uint64)
+        for group in (0, 1):
+            lift[0, group, n:] = weights.intercept + own[people]
+            lift[1, group, n:] = own[people] + groups[group + sens]
+        if seed not in self._hashes:
+            self._hashes[seed] = node_hash(factual.ids, seed, STREAM)
+        keys = np.concatenate([self._hashes[seed], self._hashes[seed][people]])
+        slope, scale, cosine = weights.slope, terms.scale, terms.cosine
+        first, second = likely_pairs(
+            columns, scale, cosine, slope, lift, of_sens, ids, keys, n, 0, len(people)
+        )
+        known = ~np.isin(second, people)
+        everyone = np.concatenate([np.arange(n), people])
+        return everyone[first[known]], everyone[second[known]]
+
+    def _candidates(
+        self, people: Integers, table: Floats, sens: Integers, seed: int
+    ) -> tuple[Integers, Integers]:
+        """Pairs with people two steps away or among the nearest in the new world."""
+        terms = self.model.terms
+        points = (terms.prepared(table) * terms.scale[:, None]).T
+        first, second = [], []
+        for place, i in enumerate(people.tolist()):
+            around = self._neighbors(i)
+            around = around[self.factual.degree[around] <= candidates.HUB]
+            found = [self._neighbors(j) for j in around.tolist()]
+            found.append(self._nearest(people, points, place))
+            others = np.concatenate(found)
+            others = others[others != i]
+            first.append(np.full(len(others), i))
+            second.append(others)
+        return np.concatenate(first), np.concatenate(second)
+
+    def _nearest(self, people: Integers, points: Floats, place: int) -> Integers:
+        """The nearest others of a changed person; of equally near ones, those of lower ids."""
+        count = min(candidates.NEAREST + 1 + len(people), self.factual.n)
+        if not points.shape[1]:
+            return np.arange(min(candidates.NEAREST + 1, self.factual.n))
+        near = self._tree.query(points[place], k=np.arange(1, count + 1))
+        far, found = np.asarray(near[0]), np.asarray(near[1], dtype=np.int64)
+        # The changed people are not where the tree has them.
+        stayed = ~np.isin(found, people)
+        others = np.delete(np.arange(len(people)), place)
+        apart = np.sqrt(((points[others] - points[place]) ** 2).sum(axis=1))
+        far = np.concatenate([far[stayed], apart])
+        who = np.concatenate([found[stayed], people[others]])
+        return who[np.lexsort((who, far))[: candidates.NEAREST]]
+
+    def _neighbors(self, person: int) -> Integers:
+        begin, ends = self._lists
+        return ends[begin[person] : begin[person + 1]]
+
+    @cached_property
+    def _lists(self) -> tuple[Integers, Integers]:
+        """Where the neighbours of each person begin, and the neighbours."""
+        both = np.concatenate([self.factual.edges, self.factual.edges[::-1]], axis=1)
+        order = np.argsort(both[0], kind="stable")
+        begin = np.searchsorted(both[0][order], np.arange(self.factual.n + 1))
+        return begin, both[1][order]
+
+    @cached_property
+    def _prepared(self) -> Floats:
+        return self.model.terms.prepared(self.factual.table)
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(np.ascontiguousarray((self._prepared * self.model.terms.scale[:, None]).T))
+
+
+def _unique_pairs(first: Integers, second: Integers, n: int) -> tuple[Integers, Integers]:
+    """Each pair once, the lower end first, sorted."""
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    keys = np.unique(low * n + high)
+    return keys // n, keys % n
