@@ -26,7 +26,8 @@ def graph() -> SensitiveGraph:
 
 @pytest.fixture(scope="module")
 def worlds(graph: SensitiveGraph) -> Worlds:
-    return Worlds(graph)
+    """With the paper's evaluation too, so that there is everything to look at."""
+    return Worlds(graph, protocol="released")
 
 
 @pytest.fixture(scope="module")

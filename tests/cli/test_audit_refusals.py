@@ -74,7 +74,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "draws": (["typed_models:constant", "--draws", "0"], "setting draws"),
     "level": (["typed_models:constant", "--level", "95"], "setting level"),
     "self people": (["typed_models:constant", "--self-people", "-1"], "setting self_people"),
-    "causal model": (["typed_models:constant", "--causal-model", "mine"], "causal model: got"),
+    "causal model": (["typed_models:constant", "--causal", "mine"], "causal model: got"),
     "threshold": (["typed_models:constant", "--threshold", "nan"], "threshold of"),
     "no number": (["typed_models:constant", "--threshold", "half"], "--threshold"),
     "unknown option": (["typed_models:constant", "--nosuch", "1"], "--nosuch"),

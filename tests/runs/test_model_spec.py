@@ -13,7 +13,7 @@ import yaml
 
 from fairgear import datasets
 from fairgear.auditing import CommandAdapter
-from fairgear.auditing.worlds import World
+from fairgear.auditing.world import World
 from fairgear.errors import FairgearError, FileError, ParameterError
 from fairgear.graph import split
 from fairgear.methods import Gear
@@ -239,8 +239,8 @@ def test_whom_to_audit(tmp_path: Path) -> None:
 def test_which_causal_model(tmp_path: Path) -> None:
     graph = small_graph(60)
 
-    def name(causal_model: str) -> str:
-        worlds = _worlds(AuditConfig(causal_model=causal_model, draws=2, seed=3), graph)
+    def name(causal: str) -> str:
+        worlds = _worlds(AuditConfig(causal=causal, draws=2, seed=3), graph)
         assert (worlds.draws, worlds.seed, worlds.released_share) == (2, 3, 0.1)
         found = worlds.known_model()
         return f"{found.name} {getattr(found, 'features', '')}".strip()
@@ -248,7 +248,7 @@ def test_which_causal_model(tmp_path: Path) -> None:
     assert name("own") == "synthetic"
     assert name("fitted") == "fitted shift"
     assert name("quantile") == "fitted quantile"
-    _worlds(AuditConfig(causal_model="fitted"), graph).known_model().save(tmp_path / "mine")
+    _worlds(AuditConfig(causal="fitted"), graph).known_model().save(tmp_path / "mine")
     assert name(str(tmp_path / "mine")) == "fitted shift"
     with pytest.raises(ParameterError, match="causal model: got 'guess'"):
         name("guess")

@@ -18,7 +18,8 @@ from fairgear.auditing.people import person_ids
 from fairgear.auditing.probes import Probes
 from fairgear.auditing.result import Audit, Training
 from fairgear.auditing.sensitivity import Sensitivity
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 
 __all__ = [
     "Adapter",

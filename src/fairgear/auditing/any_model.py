@@ -15,11 +15,17 @@ from fairgear.auditing.adapters import Adapter, adapt
 from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.affected import Affected, find_affected
 from fairgear.auditing.effects import COUNTERFACTUAL, Effect, FlipRow, measure_effects
+from fairgear.auditing.family import OWN
 from fairgear.auditing.measures import collecting, factual_estimates, sentence, summarise_groups
 from fairgear.auditing.people import People, person_ids, sample, select
 from fairgear.auditing.probes import probe
 from fairgear.auditing.result import Audit, ModelInfo, Names, Setup
-from fairgear.auditing.sensitivity import Sensitivity, measure_sensitivity
+from fairgear.auditing.sensitivity import (
+    Dose,
+    Sensitivity,
+    measure_dose,
+    measure_sensitivity,
+)
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel
 from fairgear.errors import ParameterError
@@ -37,6 +43,7 @@ def audit(
     nodes: Tensor | None = None,
     draws: int = 3,
     seed: int = 0,
+    protocol: str = "strict",
     released_share: float | None = None,
     self_people: int | None = None,
     affected_people: int | None = None,
@@ -51,21 +58,23 @@ def audit(
             (x, edge_index), a scikit-learn estimator on node features, a callable from a graph to
             scores, a `CommandAdapter` or a `FolderAdapter`.
         graph: the factual graph; or its `Worlds`, to audit several models on the same
-            counterfactuals, which then also decide causal_model, draws, seed and released_share.
+            counterfactuals, which then also decide causal_model, draws, seed and protocol.
         name: what reports call the model.
         threshold: scores above it give label 1; the model's own, or 0.5, if not given.
-        causal_model: makes the counterfactual worlds; that of the graph if not given. Without
-            one, the counterfactual metrics are NaN.
+        causal_model: makes the counterfactual worlds; that of the graph if not given, fitted on
+            people outside the training and validation sets. Without one, the counterfactual
+            metrics are NaN.
         nodes: rows or mask of the people to audit; the test nodes if not given.
         draws: worlds for each random intervention.
         seed: of these draws, of the bootstrap and of the sample of people for *self*.
-        released_share: how much of a feature's change the softened worlds keep; as in the authors'
+        protocol: "strict", or "released" to add the paper's evaluation (see `Worlds`).
+        released_share: how much of a feature's change its softened worlds keep; as in the authors'
             files if not given.
         self_people: how many people, at most, *self* is measured on. If not given, everyone for a
             method of this package, and a sample for any other model.
         affected_people: how many of the most affected people are examined neighbour by neighbour;
             10 if not given, 3 for a command.
-        other_causal_models: whether to measure δCF under other causal models too.
+        other_causal_models: whether to measure δCF under a family of causal models, and by dose.
         probes: whether to test what the model reads.
         level: of the intervals.
 
@@ -79,7 +88,7 @@ def audit(
     for what, count in (("self_people", self_people), ("affected_people", affected_people)):
         if count is not None and count < 0:
             raise ParameterError(what, count, "0 or more", "leave it out for the default")
-    worlds = _worlds(graph, causal_model, draws, seed, released_share)
+    worlds = _worlds(graph, causal_model, draws, seed, protocol, released_share)
     adapter = adapt(model, name=name, threshold=threshold)
     adapter.check(worlds)
     rows = select(worlds.graph, nodes)
@@ -90,22 +99,26 @@ def audit(
     effects = _effects(adapter, worlds, rows, factual, self_people, notes)
     with collecting(notes):
         flips = {effect.key: effect.row(people.clusters, level, worlds.seed) for effect in effects}
-    metrics, intervals = _metrics(estimates, flips, notes)
-    table = _table(worlds.graph, rows, people, factual, effects)
     probed = probe(adapter, worlds, rows, factual) if probes else None
-    own = COUNTERFACTUAL["delta_cf"]
-    own_flips = next((effect.flips.by_node for effect in effects if effect.key == own), None)
+    table = _table(worlds.graph, rows, people, factual, effects)
+    own = next((effect for effect in effects if effect.key == COUNTERFACTUAL["delta_cf"]), None)
     sensitivity: Sensitivity | None = None
+    dose: Dose | None = None
     affected: tuple[Affected, ...] = ()
-    if own_flips is not None:
+    if own is not None:
         if other_causal_models:
-            others, clusters = worlds.alternatives, people.clusters
+            given = (adapter, worlds.family, rows, factual)
+            ends = (flips[own.key], people.clusters)
+            trained_for = _trained_for(adapter.original, worlds)
             sensitivity = measure_sensitivity(
-                adapter, others, rows, factual, flips[own], own_flips, clusters, level=level
+                *given, own, *ends, level=level, trained_for=trained_for
             )
+            dose = None if adapter.costly else measure_dose(*given, *ends, level=level)
         most = adapter.default_affected_people if affected_people is None else affected_people
         affected, table, note = find_affected(adapter, worlds, rows, factual, table, most)
         notes.extend([] if note is None else [note])
+    metrics, intervals = _metrics(estimates, flips, sensitivity, notes)
+    own_flips = None if own is None else own.flips.by_node
     cautions = [] if probed is None else probed.cautions()
     verdict = [] if sensitivity is None else [sensitivity.verdict]
     return Audit(
@@ -117,6 +130,7 @@ def audit(
         groups=summarise_groups(people, factual.labels, own_flips, level=level),
         probes=probed,
         causal_models=sensitivity,
+        dose=dose,
         affected=affected,
         diagnostics=None if worlds.causal_model is None else worlds.diagnostics,
         graph=datasets.statistics(worlds.graph),
@@ -131,14 +145,17 @@ def _worlds(
     causal_model: CausalModel | None,
     draws: int,
     seed: int,
+    protocol: str,
     released_share: float | None,
 ) -> Worlds:
     if not isinstance(graph, Worlds):
-        return Worlds(graph, causal_model, draws=draws, seed=seed, released_share=released_share)
+        settings: dict[str, Any] = {"protocol": protocol, "released_share": released_share}
+        return Worlds(graph, causal_model, draws=draws, seed=seed, **settings)
     given = {
         "causal_model": causal_model is not None,
         "draws": draws not in (3, graph.draws),
         "seed": seed not in (0, graph.seed),
+        "protocol": protocol not in ("strict", graph.protocol),
         "released_share": released_share is not None,
     }
     for name in (name for name, is_given in given.items() if is_given):
@@ -192,25 +209,31 @@ def _effects(
     alone = sample(worlds.graph, rows, len(rows) if most is None else most, worlds.seed)
     effects = measure_effects(adapter, worlds, rows, factual, alone)
     notes.extend(_about_worlds(worlds, worlds.causal_model, effects, len(rows)))
-    notes.extend(_home_ground(adapter.original, worlds.causal_model))
+    notes.extend(_home_ground(adapter.original, worlds))
     return effects
 
 
 def _metrics(
-    estimates: Mapping[str, Estimate], flips: Mapping[str, FlipRow], notes: list[str]
+    estimates: Mapping[str, Estimate],
+    flips: Mapping[str, FlipRow],
+    sensitivity: Sensitivity | None,
+    notes: list[str],
 ) -> tuple[dict[str, float], dict[str, Interval]]:
-    """All metrics and their intervals, in the order of `METRICS`."""
-    metrics = {key: estimate.value for key, estimate in estimates.items()}
-    intervals = {key: estimate.interval for key, estimate in estimates.items()}
+    """All metrics that were measured and their intervals, in the order of `METRICS`."""
+    found = {key: (estimate.value, estimate.interval) for key, estimate in estimates.items()}
     for key, where in COUNTERFACTUAL.items():
-        metrics[key] = flips[where].rate if where in flips else math.nan
-        intervals[key] = flips[where].interval if where in flips else UNDEFINED
+        if where in flips:
+            found[key] = (flips[where].rate, flips[where].interval)
+        elif key != "delta_cf_released":
+            found[key] = (math.nan, UNDEFINED)
+    found |= {} if sensitivity is None else sensitivity.metrics()
     notes.extend(
         sentence(f"the interval of {METRICS[key].label} is undefined")
-        for key, value in metrics.items()
-        if not math.isnan(value) and not intervals[key].defined
+        for key, (value, interval) in found.items()
+        if not math.isnan(value) and not interval.defined
     )
-    return {key: metrics[key] for key in METRICS}, {key: intervals[key] for key in METRICS}
+    shown = [key for key in METRICS if key in found]
+    return {key: found[key][0] for key in shown}, {key: found[key][1] for key in shown}
 
 
 def _setup(worlds: Worlds, people: int, flips: Mapping[str, FlipRow], level: float) -> Setup:
@@ -238,6 +261,8 @@ def _about_worlds(
     )
     notes = [f"The causal model of this audit, {causal_model.name!r}, is {what}."]
     notes.extend(causal_model.notes)
+    if not causal_model.exact:
+        notes.append(_who_judges(worlds))
     measured = {effect.intervention: len(effect.positions) for effect in effects}
     alone = measured.get("self", 0)
     sampled = f"all {people}" if alone == people else f"{alone} of the {people}"
@@ -257,18 +282,35 @@ def _about_worlds(
     return notes
 
 
-def _home_ground(model: object, causal_model: CausalModel) -> list[str]:
+def _who_judges(worlds: Worlds) -> str:
+    """Whom the feature maps of the audit's causal models were learned from."""
+    if worlds.people is None:
+        return (
+            "Feature maps were learned from everybody: a model that was trained on the same people "
+            "may have used the same estimate."
+        )
+    count = int(worlds.people.sum())
+    return (
+        f"Feature maps were learned from the {count:,} people outside the training and validation "
+        "sets: no model can have used the same estimate."
+    )
+
+
+def _trained_for(model: object, worlds: Worlds) -> set[str] | None:
+    """The causal models that the audited model was trained for; None where that is not known."""
+    known: Sequence[str] | None = getattr(model, "trained_for_", None)
+    if known is None:
+        return None
+    own = worlds.known_model()
+    same = getattr(own, "features", own.name) in known or own.fingerprint() in known
+    return {*known, *([OWN] if same else [])}
+
+
+def _home_ground(model: object, worlds: Worlds) -> list[str]:
     """What the model and the causal model have in common, to the model's advantage."""
-    notes = []
-    if getattr(model, "causal_model_", None) == causal_model.fingerprint():
-        notes.append(
-            "The model was trained on counterfactuals of this same causal model: it is tested on "
-            "its home ground. Audit it with another causal model too."
-        )
-    if getattr(model, "erases_means_", False) and getattr(causal_model, "features", "") == "shift":
-        notes.append(
-            "The model removes from the features the direction in which the groups' means differ, "
-            "along which this causal model moves them: it is tested on its home ground. Audit it "
-            "with the quantile map too."
-        )
-    return notes
+    if OWN not in (_trained_for(model, worlds) or ()):
+        return []
+    return [
+        "The model was trained for the causal model of this audit: it is tested on its home "
+        "ground. Read its flips under the others, which were held out."
+    ]

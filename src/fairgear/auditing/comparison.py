@@ -68,7 +68,8 @@ class Comparison:
         first: name of the first model.
         second: name of the second.
         people: how many were compared.
-        rows: one for each of `fairgear.metrics.METRICS`, in that order.
+        rows: one for each measure of predictions and flips, in the order of
+            `fairgear.metrics.METRICS`.
         notes: sentences to read with the numbers.
     """
 
@@ -119,6 +120,7 @@ def compare_people(
         if key in COUNTERFACTUAL
         else ComparisonRow.of(key, one[key].value, other[key].value, intervals[key])
         for key in METRICS
+        if key in one or _measured(key, first, second)
     )
     for row in rows:
         what = f"difference in {METRICS[row.metric].label}"
@@ -127,6 +129,13 @@ def compare_people(
         elif not row.interval.defined:
             notes.append(f"The interval of the {what} is undefined.")
     return Comparison(*names, len(first), rows, tuple(notes))
+
+
+def _measured(key: str, first: pd.DataFrame, second: pd.DataFrame) -> bool:
+    """Whether flips are compared; those of the paper's evaluation only where both have them."""
+    if key != "delta_cf_released":
+        return key in COUNTERFACTUAL
+    return all(f"flip_{COUNTERFACTUAL[key]}" in table for table in (first, second))
 
 
 def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:

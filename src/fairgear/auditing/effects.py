@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.metrics import (
     AverageFlips,
     Flips,
@@ -37,6 +38,8 @@ COUNTERFACTUAL = {
     "delta_cf_both": "strict_both",
 }
 Predict = Callable[[World], Predictions]
+# The intervention of δCF.
+AVERAGE = "average over rates"
 
 
 @dataclass(frozen=True)
@@ -104,12 +107,15 @@ class Effect(Question):
             where a person takes no part in a draw.
         positions: who was measured, as positions among the audited people.
         scores: mean over the draws, one for each of them; None between two worlds.
+        changed: for whole-graph interventions, whether each label flips in each draw (draws,
+            people), world by world as `moves`.
     """
 
     flips: Flips | AverageFlips
     moves: Sequence[Floats]
     positions: Integers
     scores: Floats | None
+    changed: Sequence[NDArray[np.bool_]] = ()
 
     def row(self, clusters: Integers, level: float, seed: int = 0) -> FlipRow:
         """Its line in the table of flips; `clusters` are those of all audited people."""
@@ -150,7 +156,8 @@ def measure_effects(
     for whom *self* is measured, one world each.
     """
     drawn = sum(len(values) for values in worlds.assignments.values())
-    total = 1 + 2 * drawn + worlds.draws + len(alone)
+    softened = worlds.protocol == "released"
+    total = (1 + drawn if softened else 0) + drawn + worlds.draws + len(alone)
     with bar("counterfactual predictions", total=total) as progress:
 
         def predict(world: World) -> Predictions:
@@ -159,9 +166,12 @@ def measure_effects(
             return answer
 
         # Worlds with the factual edges come first: models keep the egos of the last edges.
+        found = []
+        if softened:
+            found.append(_placebo(predict, worlds.placebo, factual))
+            found += whole_graph_effects(predict, worlds.released, factual)
         return [
-            _placebo(predict, worlds.placebo, factual),
-            *whole_graph_effects(predict, worlds.released, factual),
+            *found,
             *whole_graph_effects(predict, worlds.strict, factual),
             *_around(predict, worlds, rows, factual),
             *_self(model, worlds, rows, factual, alone, progress),
@@ -182,6 +192,7 @@ def whole_graph_effects(
     average, between = over_rates(factual.labels, labels), between_worlds(labels)
     everyone = np.arange(len(factual.scores))
     effects, moves, means = [], [], []
+    changed = [np.stack(draws) != factual.labels for draws in labels.values()]
     for rate, flipped in average.by_world.items():
         moves.append(scores[rate] - factual.scores)
         means.append(scores[rate].mean(axis=0))
@@ -191,7 +202,7 @@ def whole_graph_effects(
     apart = [scores[high] - scores[low] for low, high in between.by_world]
     return [
         *effects,
-        Effect(protocol, "average over rates", average, moves, everyone, mean),
+        Effect(protocol, AVERAGE, average, moves, everyone, mean, changed),
         Effect(protocol, "between worlds", between, apart, everyone, None),
     ]
 

@@ -8,7 +8,8 @@ import numpy as np
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FairgearError
 from fairgear.progress import bar
 

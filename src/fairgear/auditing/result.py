@@ -20,7 +20,7 @@ from fairgear.auditing.measures import LABELLED, GroupSummary
 from fairgear.auditing.probes import Probes
 from fairgear.auditing.provenance import Provenance
 from fairgear.auditing.records import from_json
-from fairgear.auditing.sensitivity import Sensitivity
+from fairgear.auditing.sensitivity import Dose, Sensitivity
 from fairgear.causal import Diagnostics
 from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
@@ -28,7 +28,7 @@ from fairgear.files import json_ready, replacing, write_json, write_text, writes
 from fairgear.metrics import METRICS, Interval
 from fairgear.training import History
 
-FORMAT = 2
+FORMAT = 3
 # The files of a saved audit.
 RESULTS, PEOPLE = "metrics.json", "people.parquet"
 
@@ -95,7 +95,9 @@ class Audit:
         flips: one row for each protocol and intervention; none without a causal model.
         groups: one row for each group.
         probes: what the model reads; None where that was not tested.
-        causal_models: how δCF varies across causal models; None where that was not measured.
+        causal_models: δCF under a family of causal models, and its bounds; None where that was
+            not measured.
+        dose: δCF by the share of the groups' difference that the attribute causes; None likewise.
         affected: the people whom the attribute affects most, and the neighbours who matter to
             them.
         diagnostics: what the causal model does to the graph; None without one.
@@ -121,6 +123,7 @@ class Audit:
     groups: tuple[GroupSummary, ...]
     probes: Probes | None
     causal_models: Sensitivity | None
+    dose: Dose | None
     affected: tuple[Affected, ...]
     diagnostics: Diagnostics | None
     graph: GraphStatistics
@@ -133,8 +136,9 @@ class Audit:
     provenance: Provenance | None = None
 
     def __repr__(self) -> str:
-        shown = ("accuracy", "auroc", "delta_cf", "delta_cf_released", "r2")
-        figures = ", ".join(f"{key} {self.metrics[key]:.4f}" for key in shown)
+        shown = ("accuracy", "auroc", "delta_cf", "delta_cf_max", "r2")
+        known = [key for key in shown if key in self.metrics]
+        figures = ", ".join(f"{key} {self.metrics[key]:.4f}" for key in known)
         return (
             f"Audit({self.model.name!r} on {self.setup.dataset!r}, {self.setup.people:,} people: "
             f"{figures})"
@@ -153,14 +157,16 @@ class Audit:
         """Everything that has an interval, one row each: `part name value low high people`.
 
         The parts are "metric", "flips" (by protocol and intervention), "group" (name and share)
-        and "causal model" (δCF under each).
+        "causal model" (δCF under each) and "dose" (δCF at each).
         """
         everyone = len(self.people)
         counts = dict.fromkeys(self.metrics, everyone)
         counts |= dict.fromkeys(LABELLED, int((self.people["y"] >= 0).sum()))
         counts["delta_eo"] = int((self.people["y"] == 1).sum())
         measured = {row.key: row.people for row in self.flips}
-        counts |= {key: measured.get(where, 0) for key, where in COUNTERFACTUAL.items()}
+        counts |= {
+            key: measured.get(where, 0) for key, where in COUNTERFACTUAL.items() if key in counts
+        }
         rows: list[tuple[Any, ...]] = [
             ("metric", key, value, *self.intervals[key], counts[key])
             for key, value in self.metrics.items()
@@ -176,6 +182,8 @@ class Audit:
         ]
         others = () if self.causal_models is None else self.causal_models.rows
         rows += [("causal model", row.model, row.rate, *row.interval, everyone) for row in others]
+        doses = () if self.dose is None else self.dose.points
+        rows += [("dose", f"{p.share:g}", p.rate, *p.interval, everyone) for p in doses]
         return pd.DataFrame(rows, columns=["part", "name", "value", "low", "high", "people"])
 
     def compare(self, other: Audit, *, level: float | None = None) -> Comparison:
@@ -203,6 +211,23 @@ class Audit:
         parsed = [Condition.parse(text) for text in conditions]
         found = [condition.failure(self.metrics, self.intervals) for condition in parsed]
         return [sentence for sentence in found if sentence is not None]
+
+    def turning_points(self, *conditions: str) -> list[str]:
+        """For each bound on δCF, the dose from which it is exceeded, as a sentence."""
+        found = []
+        for condition in map(Condition.parse, conditions):
+            upper = condition.metric == "delta_cf" and condition.end is None
+            if self.dose is None or not upper or not condition.comparison.startswith(">"):
+                continue
+            share = self.dose.crossing(condition.number)
+            if share is None:
+                when = "at no dose: not even if the attribute caused all of"
+            elif share == 0:
+                when = "at every dose: even if the attribute caused nothing of"
+            else:
+                when = f"if the attribute caused more than {share:.0%} of"
+            found.append(f"δCF is {condition.bound} {when} the difference between the groups.")
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, without `people`; None where undefined."""

@@ -1,103 +1,36 @@
 """The graphs that a model scores: the factual one and its counterfactuals.
 
-Worlds are built once and shared by all models. Alternatives are the worlds of other plausible
-causal models: does the verdict depend on the causal model?
+Worlds are built once and shared by all models.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-import torch
 from torch import Tensor
 
+from fairgear.auditing.family import Family, attribute_alone
+from fairgear.auditing.world import Alternative, ByRate, World
 from fairgear.causal import (
-    FEATURE_MODELS,
     RATES,
     CausalModel,
-    Columns,
     Diagnostics,
-    FeatureModel,
-    FittedCausalModel,
-    SimilarityCausalModel,
     at_random,
     at_rate,
-    attribute_only,
-    feature_model,
-    features_only,
     flipped,
     for_graph,
     released_world,
-    structure_only,
-    structure_with,
 )
-from fairgear.errors import FairgearError, GraphError, ParameterError
+from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.progress import bar, quiet
 from fairgear.settings import check_seed
 
-
-@dataclass(frozen=True, eq=False)
-class World:
-    """One graph that a model scores, and the intervention that it is for.
-
-    Attributes:
-        protocol: "strict", "released", "placebo", "factual", "edgeless", or the name of another
-            causal model.
-        intervention: "rate 0", "rate 0.5", "rate 1", "random", "unchanged" or "self NODE_ID".
-        draw: number of the draw.
-        sens: everyone's attribute in this world.
-        make: builds the graph on first use.
-    """
-
-    protocol: str
-    intervention: str
-    draw: int
-    sens: Tensor = field(repr=False)
-    make: Callable[[], SensitiveGraph] = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """Unique among the worlds of one audit, and fit for a file name."""
-        # A node id may be negative; its minus must not read as a dash.
-        words = f"{self.protocol} {self.intervention.replace('-', 'minus')} draw {self.draw}"
-        return re.sub(r"[^A-Za-z0-9.]+", "-", words)
-
-    @cached_property
-    def graph(self) -> SensitiveGraph:
-        """With the same nodes, in the same order, as the factual graph."""
-        return self.make()
-
-
-# From a world of the audit's own causal model to another model's world at the same assignment.
-Make = Callable[[World], SensitiveGraph]
-ByRate = dict[float, list[World]]
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """Another causal model, at the same assignments as the audit's own.
-
-    Attributes:
-        name: also the protocol of its worlds.
-        meaning: what it assumes that the attribute changes.
-        worlds: by rate; empty where the model cannot be fitted.
-        error: why not.
-    """
-
-    name: str
-    meaning: str
-    worlds: ByRate = field(repr=False)
-    error: str | None = None
-
-    def all_worlds(self) -> list[World]:
-        """Every draw at every rate."""
-        return [world for draws in self.worlds.values() for world in draws]
+PROTOCOLS = ("strict", "released")
+# The fewest people of each group that the maps of a judge are learned from.
+_LEAST = 30
 
 
 class Worlds:
@@ -109,8 +42,14 @@ class Worlds:
             given. With fewer than two groups it is None, and `why_none` says so.
         draws: worlds for each random intervention (rate 0.5 and random).
         seed: of the draws and of the causal model's noise.
+        protocol: "strict", or "released" for the paper's evaluation: the softened worlds of the
+            authors' files beside the causal model's, whose maps are learned from everybody.
         released_share: how much of a feature's change the softened worlds keep; as in the authors'
             files if not given.
+
+    Attributes:
+        people: mask of those whom the causal models' feature maps are learned from, see
+            `judged_by`; None for everybody.
     """
 
     def __init__(
@@ -120,17 +59,23 @@ class Worlds:
         *,
         draws: int = 3,
         seed: int = 0,
+        protocol: str = "strict",
         released_share: float | None = None,
     ) -> None:
         if draws < 1:
             raise ParameterError("draws", draws, "at least 1", "use 3 for a report")
+        if protocol not in PROTOCOLS:
+            step = "use strict, unless you compare with the paper"
+            raise ParameterError("protocol", repr(protocol), ", ".join(PROTOCOLS), step)
         if released_share is not None and not 0 <= released_share <= 1:
             step = "leave it out to do as the authors' files do"
             raise ParameterError("released_share", released_share, "0 to 1", step)
         self.graph = graph
         self.draws = draws
         self.seed = check_seed("seed of the worlds", seed)
+        self.protocol = protocol
         self.released_share = released_share
+        self.people = None if protocol == "released" else judged_by(graph)
         self.causal_model = causal_model
         self.why_none = ""
         if causal_model is None:
@@ -138,7 +83,7 @@ class Worlds:
             if len(groups) < 2:
                 self.why_none = f"everybody is in group {groups[0]}."
             else:
-                self.causal_model = for_graph(graph)
+                self.causal_model = for_graph(graph, self.people)
 
     def __repr__(self) -> str:
         model = None if self.causal_model is None else self.causal_model.name
@@ -196,54 +141,14 @@ class Worlds:
         return World("placebo", "unchanged", 0, sens, partial(self._softened, sens))
 
     @cached_property
-    def alternatives(self) -> list[Alternative]:
+    def family(self) -> Family:
         """Other causal models, at the assignments of `strict`; built on first use."""
-        graph, own = self.graph, self.known_model()
-        features: str | FeatureModel = "shift"
-        if isinstance(own, SimilarityCausalModel | FittedCausalModel):
-            features = own.feature_model
-        other = "shift" if feature_model(features).name == "quantile" else "quantile"
-
-        def cosine_edges() -> Make:
-            # Ungated: with the gate closed the links would be those of "features only".
-            model = FittedCausalModel(features, "cosine", gate=False)
-            return _counterfactuals(graph, self.seed, model.fit(graph))
-
-        return [
-            self._fitted(
-                other,
-                f"Features are moved {FEATURE_MODELS[other].how}; links follow as in the audit's "
-                "own model.",
-                lambda: _other_features(graph, own, other, self.seed),
-            ),
-            self._made(
-                "features only",
-                "Features move as in the audit's own model; everybody keeps their links.",
-                lambda world: features_only(graph, world.graph),
-            ),
-            self._made(
-                "structure only",
-                "Links change as in the audit's own model; features stay, except for the "
-                "attribute.",
-                lambda world: structure_only(graph, world.graph),
-            ),
-            self.attribute_only,
-            self._fitted(
-                "cosine edges",
-                "Links follow the paper's equation, the cosine of features and the same group, "
-                "fitted to this graph.",
-                cosine_edges,
-            ),
-        ]
+        return Family(self.graph, self.known_model(), self.strict, self.seed, self.people)
 
     @cached_property
     def attribute_only(self) -> Alternative:
         """Worlds in which nothing follows from the attribute; they need no causal model."""
-        return self._made(
-            "attribute only",
-            "Nothing follows from the attribute: only its own column changes.",
-            lambda world: attribute_only(self.graph, world.sens),
-        )
+        return attribute_alone(self.graph, self.strict)
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
@@ -255,7 +160,8 @@ class Worlds:
     def fingerprint(self) -> str:
         """SHA-256 of everything that decides the worlds; equal for audits that can be paired."""
         causal = None if self.causal_model is None else self.causal_model.fingerprint()
-        facts = [self.graph.fingerprint(), causal, self.draws, self.seed, self.released_share]
+        softened = self.released_share if self.protocol == "released" else self.protocol
+        facts = [self.graph.fingerprint(), causal, self.draws, self.seed, softened]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def alone(self, nodes: Tensor) -> Iterator[World]:
@@ -282,23 +188,6 @@ class Worlds:
             for rate, values in self.assignments.items()
         }
 
-    def _made(self, name: str, meaning: str, make: Make) -> Alternative:
-        def other(world: World) -> World:
-            return World(name, world.intervention, world.draw, world.sens, lambda: make(world))
-
-        made = {rate: [other(world) for world in draws] for rate, draws in self.strict.items()}
-        return Alternative(name, meaning, made)
-
-    def _fitted(self, name: str, meaning: str, fit: Callable[[], Make]) -> Alternative:
-        """An alternative that must be fitted first, which not every graph allows."""
-        try:
-            # Fitting may show bars of its own, and there is one line for them.
-            with bar(f"fitting another causal model, {name}", total=1), quiet():
-                make = fit()
-        except FairgearError as error:
-            return Alternative(name, meaning, {}, error=str(error))
-        return self._made(name, meaning, make)
-
     def _counterfactual(self, sens: Tensor) -> SensitiveGraph:
         return self.known_model().counterfactual(self.graph, sens, seed=self.seed)
 
@@ -308,26 +197,13 @@ class Worlds:
         )
 
 
-def _other_features(graph: SensitiveGraph, own: CausalModel, features: str, seed: int) -> Make:
-    """The own model with another feature model, or another feature model on top of it."""
-    if isinstance(own, SimilarityCausalModel):
-        return _counterfactuals(graph, seed, SimilarityCausalModel(features).fit(graph))
-    if isinstance(own, FittedCausalModel):
-        fitted = FittedCausalModel(
-            features, own.edges, gate=own.gate, exact_up_to=own.exact_up_to, seed=own.seed
-        )
-        return _counterfactuals(graph, seed, fitted.fit(graph))
-    table = graph.x.cpu().double().numpy()
-    before, ids = graph.sens.cpu().numpy(), graph.node_id.cpu()
-    rows = graph.canonical.rows.numpy()
-    model = feature_model(features).fit(table[rows], before[rows], Columns.of(graph))
+def judged_by(graph: SensitiveGraph) -> Tensor | None:
+    """Mask of the people whom a judge's feature maps are learned from; None for everybody.
 
-    def make(world: World) -> SensitiveGraph:
-        moved = model.moved(table, before, world.sens.cpu().numpy(), ids, seed=seed)
-        return structure_with(world.graph, torch.from_numpy(moved).to(graph.x))
-
-    return make
-
-
-def _counterfactuals(graph: SensitiveGraph, seed: int, model: CausalModel) -> Make:
-    return lambda world: model.counterfactual(graph, world.sens, seed=seed)
+    They are those outside the training and validation sets, so that no method can have used the
+    same estimate: one that removes the difference it finds among its own people must not be judged
+    by that very number. With too few of them in a group, the maps need everybody.
+    """
+    unseen = ~(graph.train_mask | graph.val_mask)
+    count = [int((graph.sens[unseen] == group).sum()) for group in (0, 1)]
+    return None if bool(unseen.all()) or min(count) < _LEAST else unseen

@@ -1,6 +1,7 @@
 """Causal models: what a graph would be, had its sensitive attribute been another."""
 
-from fairgear.causal.base import CAUSAL_MODELS, CausalModel
+from fairgear.causal.base import CAUSAL_MODELS, CausalModel, FeatureCausalModel
+from fairgear.causal.credibility import Credibility, credibility, unsteadiness
 from fairgear.causal.diagnostics import Diagnostics, Effect, edge_changes
 from fairgear.causal.features import (
     FEATURE_MODELS,
@@ -40,9 +41,11 @@ __all__ = [
     "RATES",
     "CausalModel",
     "Columns",
+    "Credibility",
     "Diagnostics",
     "Dosed",
     "Effect",
+    "FeatureCausalModel",
     "FeatureModel",
     "FittedCausalModel",
     "LocalWorld",
@@ -56,6 +59,7 @@ __all__ = [
     "at_random",
     "at_rate",
     "attribute_only",
+    "credibility",
     "edge_changes",
     "feature_model",
     "features_only",
@@ -68,5 +72,6 @@ __all__ = [
     "sample",
     "structure_only",
     "structure_with",
+    "unsteadiness",
     "with_features",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import inspect
 import json
@@ -14,6 +15,8 @@ import torch
 from torch import Tensor
 
 from fairgear.causal.diagnostics import Diagnostics, diagnose
+from fairgear.causal.features import FeatureModel
+from fairgear.causal.features.base import Floats, Integers
 from fairgear.causal.local import LocalWorld, changing
 from fairgear.errors import FileError, GraphError, NotFittedError
 from fairgear.graph import SensitiveGraph
@@ -171,6 +174,27 @@ class CausalModel(ABC):
             "calls after fit",
             "call fit(graph) first, or use fairgear.causal.for_graph",
         )
+
+
+class FeatureCausalModel(CausalModel):
+    """A causal model that moves the rows of a table by a feature model, and edges after them."""
+
+    feature_model: FeatureModel
+
+    @property
+    def features(self) -> str:
+        """The name of the feature model."""
+        return self.feature_model.name
+
+    @abstractmethod
+    def table(self, graph: SensitiveGraph) -> tuple[Floats, Integers]:
+        """The rows that the feature model moves, and the attribute, in canonical order."""
+
+    def with_features(self, model: FeatureModel) -> Self:
+        """The same with another fitted feature model; edges follow as before."""
+        made = copy.copy(self)
+        made.feature_model = model
+        return made
 
 
 CAUSAL_MODELS: Registry[type[CausalModel]] = Registry(

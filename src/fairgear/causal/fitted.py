@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.causal.base import CAUSAL_MODELS, CausalModel
+from fairgear.causal.base import CAUSAL_MODELS, FeatureCausalModel
 from fairgear.causal.edges import EdgeLaw, Factual, NearbyEdges, World
 from fairgear.causal.features import Columns, FeatureModel, feature_model
-from fairgear.causal.features.base import Integers
+from fairgear.causal.features.base import Floats, Integers
 from fairgear.causal.interventions import as_assignment
 from fairgear.causal.local import LocalWorld, Snapshot, changing
 from fairgear.errors import GraphError, ParameterError
@@ -25,7 +25,7 @@ EDGES = ("distance", "cosine", "fixed")
 _FEW = 8
 
 
-class FittedCausalModel(CausalModel):
+class FittedCausalModel(FeatureCausalModel):
     """Counterfactuals of a graph with given edges.
 
     Features move with the attribute (`features`), edges by a fitted probability per pair
@@ -67,11 +67,6 @@ class FittedCausalModel(CausalModel):
         self._sens_column: int | None = None
         self._cached: tuple[str, Factual] | None = None
         self._local: tuple[Snapshot, Factual, NearbyEdges | None] | None = None
-
-    @property
-    def features(self) -> str:
-        """The name of the feature model."""
-        return self.feature_model.name
 
     def _fit(self, graph: SensitiveGraph) -> None:
         factual = Factual.of(graph)
@@ -171,6 +166,11 @@ class FittedCausalModel(CausalModel):
         if self._cached is None or self._cached[0] != content:
             self._cached = (content, Factual.of(graph))
         return self._cached[1]
+
+    def table(self, graph: SensitiveGraph) -> tuple[Floats, Integers]:
+        """The features."""
+        factual = self._factual(graph)
+        return factual.table, factual.sens
 
     def _quality(self) -> dict[str, Any]:
         return {} if self._edges is None else self._edges.quality()

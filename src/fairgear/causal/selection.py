@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairgear.causal.base import CAUSAL_MODELS, CausalModel
+from torch import Tensor
+
+from fairgear.causal.base import CAUSAL_MODELS, CausalModel, FeatureCausalModel
 from fairgear.causal.features import FEATURE_MODELS, FeatureModel
 from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.similarity import SimilarityCausalModel
@@ -15,26 +17,27 @@ from fairgear.graph import SensitiveGraph, SimilarityMechanism
 OWN = "own"
 
 
-def for_graph(graph: SensitiveGraph) -> CausalModel:
-    """A fitted causal model: by the equations or the rule that made the graph, if it has any."""
+def for_graph(graph: SensitiveGraph, people: Tensor | None = None) -> CausalModel:
+    """A fitted causal model: by the equations or the rule that made the graph, if it has any.
+
+    `people` is a mask (n,) of those whom feature maps are learned from; everybody if not given.
+    """
     if isinstance(graph.mechanism, SyntheticMechanism):
         return SyntheticCausalModel().fit(graph)
-    if isinstance(graph.mechanism, SimilarityMechanism):
-        return SimilarityCausalModel().fit(graph)
-    return FittedCausalModel().fit(graph)
+    return with_features("shift", graph, people)
 
 
-def named(name: str, graph: SensitiveGraph) -> CausalModel:
-    """A causal model, fitted to the factual graph.
+def named(name: str, graph: SensitiveGraph, people: Tensor | None = None) -> CausalModel:
+    """A causal model, fitted to the factual graph; `people` as in `for_graph`.
 
     The name is "own" (see `for_graph`), a feature model's, such as "quantile", which gives the
     graph's own kind of model with features moved that way, a name or MODULE:NAME of
     `CAUSAL_MODELS`, or a file that a causal model's `save` wrote.
     """
     if name == OWN:
-        return for_graph(graph)
+        return for_graph(graph, people)
     if name in FEATURE_MODELS:
-        return with_features(name, graph)
+        return with_features(name, graph, people)
     if Path(name).is_file():
         return CausalModel.load(name)
     if name not in CAUSAL_MODELS and ":" not in name:
@@ -43,11 +46,13 @@ def named(name: str, graph: SensitiveGraph) -> CausalModel:
         raise ParameterError(
             "causal model", repr(name), allowed, "choose one of them, or check the path"
         )
-    return CAUSAL_MODELS[name]().fit(graph)
+    return CAUSAL_MODELS[name]().fit(graph, people)
 
 
-def with_features(features: str | FeatureModel, graph: SensitiveGraph) -> CausalModel:
+def with_features(
+    features: str | FeatureModel, graph: SensitiveGraph, people: Tensor | None = None
+) -> FeatureCausalModel:
     """The kind of causal model that a graph's edges call for, with features moved so; fitted."""
     if isinstance(graph.mechanism, SimilarityMechanism):
-        return SimilarityCausalModel(features).fit(graph)
-    return FittedCausalModel(features).fit(graph)
+        return SimilarityCausalModel(features).fit(graph, people)
+    return FittedCausalModel(features).fit(graph, people)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.causal.base import CAUSAL_MODELS, CausalModel
+from fairgear.causal.base import CAUSAL_MODELS, FeatureCausalModel
 from fairgear.causal.features import Columns, FeatureModel, feature_model
 from fairgear.causal.features.base import Floats, Integers
 from fairgear.causal.interventions import as_assignment
@@ -20,7 +20,7 @@ from fairgear.graph.canonical import Canonical
 from fairgear.graph.similarity import SimilarityEdges
 
 
-class SimilarityCausalModel(CausalModel):
+class SimilarityCausalModel(FeatureCausalModel):
     """Counterfactuals of a graph built from a table.
 
     The raw features move with the attribute (`features`), and the rule that built the edges is
@@ -41,11 +41,6 @@ class SimilarityCausalModel(CausalModel):
         self.feature_model = feature_model(features)
         self._factual: _Factual | None = None
         self._seen: tuple[_Factual, Snapshot] | None = None
-
-    @property
-    def features(self) -> str:
-        """The name of the feature model."""
-        return self.feature_model.name
 
     def _fit(self, graph: SensitiveGraph) -> None:
         factual, rows = _Factual.of(graph), graph.canonical.rows.numpy()
@@ -112,6 +107,12 @@ class SimilarityCausalModel(CausalModel):
                 return False
             self._seen = (factual, Snapshot(graph))
         return True
+
+    def table(self, graph: SensitiveGraph) -> tuple[Floats, Integers]:
+        """The raw table that the graph was built from."""
+        assert graph.raw is not None, "fit has checked that"
+        rows = graph.canonical.rows
+        return graph.raw.cpu()[rows].numpy(), graph.sens.cpu()[rows].numpy()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.causal.features import Integers
+from fairgear.causal.features.base import Integers
 from fairgear.causal.local import LocalWorld
 from fairgear.graph import SensitiveGraph
 

@@ -233,7 +233,7 @@ def _finish(results: Audit, folder: AuditFolder, conditions: list[str], *, json:
         _show(results)
         print(f"Report: {folder.report}   Model card: {folder.card}")  # noqa: T201
     failed = results.failures(*conditions)
-    for line in failed:
+    for line in (*failed, *results.turning_points(*conditions)):
         print(f"fairgear: {line}", file=sys.stderr)  # noqa: T201
     if failed:
         raise ConditionsMet
@@ -261,6 +261,8 @@ def _show(results: Audit) -> None:
         print_table(f"1: {comparison.first}, 2: {comparison.second}", columns, rows)
     others = results.causal_models
     if others is not None:
-        found = [(row.model, number(row.rate), ends(row.interval)) for row in others.rows]
-        print_table("δCF by causal model", ("model", "δCF", level), found)
+        found = [
+            (row.model, number(row.rate), ends(row.interval), row.remark) for row in others.rows
+        ]
+        print_table("δCF by causal model", ("model", "δCF", level, ""), found)
         print(others.verdict)  # noqa: T201

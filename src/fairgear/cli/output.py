@@ -51,6 +51,7 @@ def print_metrics(title: str, audit: Audit) -> None:
     rows = [
         (m.label, number(audit.metrics[key]), ends(audit.intervals[key]), m.direction)
         for key, m in METRICS.items()
+        if key in audit.metrics
     ]
     print_table(title, ("metric", "value", interval_title(audit), "better"), rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -50,6 +50,9 @@ class Method(ABC):
     config_type: ClassVar[type[Config]]
     reads_graph: ClassVar[bool] = True
     """Whether it uses edges; a floor sees people's own features only."""
+    trained_for_: Sequence[str] = ()
+    """The causal models whose counterfactuals it was trained to treat alike: feature models by
+    name, others by their fingerprint."""
 
     def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
         self.seed = seed

@@ -54,6 +54,7 @@ def _metrics(audit: Audit, level: str) -> str:
     rows = [
         (metric.label, metric.direction, measure(audit.metrics[k]), between(audit.intervals[k]))
         for k, metric in METRICS.items()
+        if k in audit.metrics
     ]
     return _table(("measure", "better", "value", level), rows, words=2)
 
@@ -93,14 +94,20 @@ def _causal_models(audit: Audit, level: str) -> list[str]:
     if found is None:
         return []
     rows = [
-        (causal_model_name(row), row.meaning, "not available", row.error)
+        (causal_model_name(row), row.meaning, row.error, "not available", "")
         if row.error
-        else (causal_model_name(row), row.meaning, measure(row.rate), between(row.interval))
+        else (
+            causal_model_name(row),
+            row.meaning,
+            row.remark,
+            measure(row.rate),
+            between(row.interval),
+        )
         for row in found.rows
     ]
-    header = ("causal model", "what it assumes", "flips", level)
+    header = ("causal model", "what it assumes", "remark", "flips", level)
     title = "### How the answer depends on the causal model"
-    return [title, _line(found.verdict), _table(header, rows, words=2)]
+    return [title, _line(found.verdict), _table(header, rows, words=3)]
 
 
 def _provenance(audit: Audit) -> list[str]:

@@ -22,6 +22,7 @@ from fairgear.report.sections.diagnostics import diagnostics_section
 from fairgear.report.sections.flips import (
     causal_model_chart,
     causal_model_name,
+    dose_chart,
     draws_error,
     flip_section,
 )
@@ -45,6 +46,7 @@ _FILTERS = (
     causal_model_name,
     comparison_chart,
     comparison_verdict,
+    dose_chart,
     draws_error,
 )
 _FACTS = {

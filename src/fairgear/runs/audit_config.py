@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fairgear.datasets.source import GraphSource
 from fairgear.errors import ParameterError
 from fairgear.runs.config import read_yaml
-from fairgear.settings import Range
+from fairgear.settings import OneOf, Range
 
 SPLIT_PARTS = ("test", "val", "train")
 PARTS = (*SPLIT_PARTS, "all")
@@ -32,11 +32,13 @@ class AuditConfig(GraphSource):
     affected_people: Annotated[int | None, Range(0, 2**31)] = None
     """Most affected people to examine neighbour by neighbour.
     [default: 3 for a command, else 10]"""
-    causal_model: str = "own"
-    """own (the graph's), quantile, fitted, a registered name,
-    MODULE:NAME, or a saved file. [default: own]"""
+    causal: str = "own"
+    """own (the graph's), shift, quantile, gaussian, …, a diagram of
+    yours (.yaml, .gml, .dot), MODULE:NAME, or a saved model. [default: own]"""
     other_causal_models: bool = True
-    """Measure δCF under other causal models too. [default: yes]"""
+    """Measure δCF under a family of causal models. [default: yes]"""
+    protocol: Annotated[str, OneOf("strict", "released")] = "strict"
+    """strict, or released to add the paper's evaluation. [default: strict]"""
     level: Annotated[float, Range(0.5, 0.9999)] = 0.95
     """Of the intervals. [default: 0.95]"""
 

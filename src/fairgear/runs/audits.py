@@ -13,7 +13,8 @@ from fairgear.auditing import Adapter, Audit, FolderAdapter, Worlds, audit, expo
 from fairgear.auditing.exchange import read_manifest
 from fairgear.auditing.people import person_ids
 from fairgear.auditing.provenance import Stages
-from fairgear.causal import named
+from fairgear.auditing.worlds import judged_by
+from fairgear.causal import CausalModel, named
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import read_errors
 from fairgear.graph import SensitiveGraph
@@ -59,7 +60,7 @@ def export_audit(config: AuditConfig, folder: Path, *, graph_format: str) -> int
     worlds = _worlds(config, graph)
     others = [worlds.attribute_only]
     if config.other_causal_models and worlds.causal_model is not None:
-        others = worlds.alternatives
+        others = worlds.family.members[1:]
     manifest = export_worlds(
         worlds,
         folder,
@@ -137,11 +138,16 @@ def _load(config: AuditConfig, model: Path | None = None) -> SensitiveGraph:
 def _worlds(config: AuditConfig, graph: SensitiveGraph) -> Worlds:
     return Worlds(
         graph,
-        None if config.causal_model == "own" else named(config.causal_model, graph),
+        None if config.causal == "own" else _causal_model(config, graph),
         draws=config.draws,
         seed=config.seed,
+        protocol=config.protocol,
         released_share=config.released_share,
     )
+
+
+def _causal_model(config: AuditConfig, graph: SensitiveGraph) -> CausalModel:
+    return named(config.causal, graph, None if config.protocol == "released" else judged_by(graph))
 
 
 def _people(config: AuditConfig, graph: SensitiveGraph) -> Tensor:

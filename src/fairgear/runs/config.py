@@ -42,7 +42,9 @@ class RunConfig(GraphSource):
     affected_people: Annotated[int, Range(0, 10**9)] = 10
     """Most affected people who are examined neighbour by neighbour."""
     other_causal_models: bool = True
-    """Whether to measure δCF under other causal models too."""
+    """Whether to measure δCF under a family of causal models, and by dose."""
+    protocol: Annotated[str, OneOf("strict", "released")] = "strict"
+    """strict, or released to add the paper's evaluation."""
     device: Annotated[str, OneOf("auto", "cpu", "cuda")] = "auto"
     """auto, cpu or cuda."""
 

@@ -34,16 +34,20 @@ class WorldsCache:
     """
 
     def __init__(self) -> None:
-        self._key: tuple[str, int, float | None] | None = None
+        self._key: tuple[object, ...] | None = None
         self._worlds: Worlds | None = None
 
-    def of(self, graph: SensitiveGraph, seed: int, released_share: float | None) -> Worlds:
+    def of(
+        self, graph: SensitiveGraph, seed: int, protocol: str, released_share: float | None
+    ) -> Worlds:
         """The worlds of this graph at this seed, cached or new."""
-        key = (graph.fingerprint(), seed, released_share)
+        key = (graph.fingerprint(), seed, protocol, released_share)
         if self._worlds is None or key != self._key:
             # Drop the old ones first: two graphs' worlds are never held at once.
             self._worlds = None
-            self._worlds = Worlds(graph, seed=seed, released_share=released_share)
+            self._worlds = Worlds(
+                graph, seed=seed, protocol=protocol, released_share=released_share
+            )
             self._key = key
         return self._worlds
 
@@ -71,7 +75,7 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
         model = _trained(model, graph, folder)
     with stages.stage("audit"):
         cache = worlds_cache or WorldsCache()
-        worlds = cache.of(graph, config.seed, config.released_share)
+        worlds = cache.of(graph, config.seed, config.protocol, config.released_share)
         found = audit(
             model,
             worlds,

@@ -31,7 +31,7 @@ from fairgear.studies.tables import (
 
 ALL = "all"
 # The metrics by which a method without a graph may be better than all others.
-_FLOORS = ("auroc", "accuracy", "delta_cf", "delta_cf_released")
+_FLOORS = ("auroc", "accuracy", "delta_cf")
 
 
 def comparison(

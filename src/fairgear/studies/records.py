@@ -67,7 +67,7 @@ def _read(path: Path) -> dict[Key, dict[str, Any]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file, strict=True)
-            if not {*KEY, *NUMBERS} <= {*(reader.fieldnames or ())}:
+            if not {*KEY, "auroc", "seconds"} <= {*(reader.fieldnames or ())}:
                 raise ValueError("columns are missing")
             rows = [_parse(row) for row in reader]
     except (OSError, ValueError, TypeError, csv.Error) as error:
@@ -87,7 +87,8 @@ def _parse(texts: Mapping[str, str]) -> dict[str, Any]:
     if None in texts or None in texts.values() or not all(texts[name] for name in KEY):
         raise ValueError("a line of another length, or without a key")
     row: dict[str, Any] = {**texts, "seed": int(texts["seed"])}
-    row |= {name: float(texts[name] or "nan") for name in NUMBERS}
+    # What was not measured then, or not under this name, is unknown.
+    row |= {name: float(texts[name] or "nan") for name in NUMBERS if name in texts}
     # Rows of before devices were noted have none.
     return row | {"device": texts.get("device", "")}
 

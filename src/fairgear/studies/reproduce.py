@@ -100,7 +100,7 @@ class Reproduction:
 
     def cells(self, recipe: Recipe, lines: Sequence[Line] = ()) -> list[Cell]:
         """The runs of a recipe, or of some lines."""
-        more = {"device": self.device, "self_people": SELF_PEOPLE}
+        more = {"device": self.device, "self_people": SELF_PEOPLE, "protocol": "released"}
         source = GraphSource(split=SPLIT)
         first = [
             Cell(line.entry, line.entry.config(source, 0, **more)) for line in lines or recipe.lines

@@ -37,7 +37,7 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """
     found = []
     for (dataset, method), runs in rows.groupby(["dataset", "method"], sort=False):
-        for metric in METRICS:
+        for metric in (name for name in METRICS if name in runs):
             values = pd.to_numeric(runs[metric], errors="coerce").dropna().to_numpy(np.float64)
             mean, std, low, high = _over_seeds(values)
             found.append((dataset, method, metric, mean, std, low, high, len(values)))
@@ -64,9 +64,10 @@ def comparison_markdown(
     """One table a dataset: methods by metrics, each "mean ± std (rank)"; then its remarks."""
 
     def one(dataset: str, lines: Lines) -> str:
-        rows = [[f"`{name}`", *(_ranked(of[m], "{} ± {}") for m in METRICS)] for name, of in lines]
+        names = _metrics_of(lines)
+        rows = [[f"`{name}`", *(_ranked(of[m], "{} ± {}") for m in names)] for name, of in lines]
         notes = [f"- {remark}" for remark in (remarks or {}).get(dataset, ())]
-        return "\n".join([_markdown(dataset, METRICS, rows), *([""] if notes else []), *notes])
+        return "\n".join([_markdown(dataset, names, rows), *([""] if notes else []), *notes])
 
     return _each(table, "method", one)
 
@@ -76,8 +77,9 @@ def comparison_latex(table: pd.DataFrame) -> str:
     form = r"${} \pm {}$"
 
     def one(dataset: str, lines: Lines) -> str:
-        rows = [[in_latex(name), *(_ranked(of[m], form) for m in METRICS)] for name, of in lines]
-        return _latex(dataset, METRICS, rows)
+        names = _metrics_of(lines)
+        rows = [[in_latex(name), *(_ranked(of[m], form) for m in names)] for name, of in lines]
+        return _latex(dataset, names, rows)
 
     return _each(table, "method", one)
 
@@ -89,7 +91,7 @@ def published_markdown(both: pd.DataFrame) -> str:
     """
 
     def one(dataset: str, lines: Lines) -> str:
-        names = [name for name in METRICS if any(name in of for _, of in lines)]
+        names = _metrics_of(lines)
         rows = [[f"`{name}`", *(_against(of[metric]) for metric in names)] for name, of in lines]
         return _markdown(dataset, names, rows)
 
@@ -148,6 +150,11 @@ def _each(table: pd.DataFrame, key: str, one: Callable[[str, Lines], str]) -> st
         cells = [(str(name), of.set_index("metric").to_dict("index")) for name, of in lines]
         found.append(one(str(dataset), cells))
     return "\n\n".join(found) + "\n"
+
+
+def _metrics_of(lines: Lines) -> list[str]:
+    """The metrics that were measured."""
+    return [name for name in METRICS if any(name in of for _, of in lines)]
 
 
 def _markdown(dataset: str, metrics: Iterable[str], rows: Iterable[list[str]], *more: str) -> str:

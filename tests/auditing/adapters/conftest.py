@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from fairgear import SensitiveGraph
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from tests.auditing.models import small_graph
 
 

@@ -11,7 +11,8 @@ import torch
 
 from fairgear import SensitiveGraph
 from fairgear.auditing.adapters import adapt
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import ParameterError
 
 SOME = torch.tensor([7, 0, 59])

@@ -17,7 +17,8 @@ import pytest
 import torch
 
 from fairgear.auditing.adapters import CommandAdapter
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FairgearError, ParameterError
 
 SOME = torch.tensor([5, 2, 40])

@@ -14,7 +14,8 @@ from fairgear import SensitiveGraph
 from fairgear.auditing import audit, people
 from fairgear.auditing.adapters import FolderAdapter, adapt
 from fairgear.auditing.exchange import export_worlds
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel, FittedCausalModel
 from fairgear.errors import FairgearError, FileError
 

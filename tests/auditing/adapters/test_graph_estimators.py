@@ -9,7 +9,8 @@ from torch import Tensor
 
 from fairgear import SensitiveGraph
 from fairgear.auditing.adapters import adapt
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import GraphError, ParameterError
 from tests.auditing.models import CopiesSens
 

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, SGConv
 
 from fairgear.auditing.adapters import ModuleAdapter, adapt
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import ParameterError
 
 ALL = torch.arange(60)

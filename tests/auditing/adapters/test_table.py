@@ -24,7 +24,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairgear import SensitiveGraph
 from fairgear.auditing.adapters import TableAdapter, adapt
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import NotFittedError, ParameterError
 from tests.auditing.models import measure
 

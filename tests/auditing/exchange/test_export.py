@@ -15,7 +15,8 @@ import torch
 from fairgear import SensitiveGraph
 from fairgear.auditing import people
 from fairgear.auditing.exchange import export_worlds, read_manifest
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.causal import FittedCausalModel
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import TEMPORARY

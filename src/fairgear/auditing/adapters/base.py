@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.auditing.people import person_name
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FairgearError, ParameterError
 from fairgear.metrics.inputs import Floats, Integers
 from fairgear.progress import quiet
@@ -48,12 +49,14 @@ class Adapter(ABC):
         notes: sentences on how the model was read.
         probabilities: whether the scores are probabilities whatever the threshold is.
         small_steps: whether it scores one person without processing the whole graph.
+        costly: whether every world costs a process or a file: no doses are asked for.
         can_repeat: whether a second call runs the model again, rather than reading a file again.
     """
 
     kind: str
     probabilities: ClassVar[bool] = False
     can_repeat: ClassVar[bool] = True
+    costly: ClassVar[bool] = False
     name: str
     threshold: float = 0.5
     original: object = None

@@ -19,7 +19,7 @@ from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.exchange.graph_files import check_format, graph_path, write_graph
 from fairgear.auditing.exchange.score_files import read_scores
 from fairgear.auditing.people import person_ids
-from fairgear.auditing.worlds import World
+from fairgear.auditing.world import World
 from fairgear.errors import ParameterError
 from fairgear.metrics.inputs import Floats
 
@@ -42,6 +42,7 @@ class CommandAdapter(Adapter):
     """
 
     kind = "command"
+    costly = True
 
     def __init__(
         self,

@@ -10,7 +10,8 @@ from torch import Tensor
 from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.exchange.manifest import WorldEntry, differences, read_manifest, settled_by
 from fairgear.auditing.exchange.score_files import SCORE_ENDINGS, read_scores
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FileError
 from fairgear.metrics.inputs import Floats
 
@@ -26,6 +27,7 @@ class FolderAdapter(Adapter):
 
     kind = "folder of scores"
     can_repeat = False
+    costly = True
 
     def __init__(
         self, folder: Path | str, *, name: str | None = None, threshold: float | None = None

@@ -11,7 +11,7 @@ import pandas as pd
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.worlds import World
+from fairgear.auditing.world import World
 from fairgear.errors import NotFittedError
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.base import Method

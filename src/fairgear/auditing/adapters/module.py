@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from fairgear.auditing.adapters.base import Adapter, within_unit
-from fairgear.auditing.worlds import World
+from fairgear.auditing.world import World
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.metrics.inputs import Floats

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.tables.values import listed

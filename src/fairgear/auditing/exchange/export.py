@@ -26,7 +26,8 @@ from fairgear.auditing.exchange.manifest import (
     read_manifest,
     settled_by,
 )
-from fairgear.auditing.worlds import World, Worlds
+from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import TEMPORARY, remove_leftovers, write_json, write_text
 from fairgear.graph import SensitiveGraph
@@ -96,8 +97,9 @@ def _all_worlds(worlds: Worlds, alone: Tensor, extra: Sequence[World]) -> Iterat
     yield worlds.factual
     yield worlds.edgeless
     if worlds.causal_model is not None:
-        yield worlds.placebo
-        for by_rate in (worlds.released, worlds.strict):
+        softened = worlds.protocol == "released"
+        yield from [worlds.placebo] if softened else []
+        for by_rate in (*([worlds.released] if softened else []), worlds.strict):
             for draws in by_rate.values():
                 yield from draws
         yield from worlds.random

@@ -13,10 +13,10 @@ from fairgear.errors import FileError
 from fairgear.files import json_ready
 
 MANIFEST = "manifest.json"
-FORMAT = 3
+FORMAT = 4
 # What determines the worlds. A difference in an earlier line explains those in later ones.
 _CAUSES = (
-    ("about", "graph_format", "draws", "seed", "released_share"),
+    ("about", "graph_format", "draws", "seed", "protocol", "released_share"),
     ("graph", "features", "node_names"),
     ("causal_model",),
     ("audited",),
@@ -54,7 +54,7 @@ class Manifest:
         graph: fingerprint of edges, sens and node ids of the factual graph.
         features: fingerprint of its features.
         causal_model: name and fingerprint; None without one.
-        draws, seed, released_share: of the worlds.
+        draws, seed, protocol, released_share: of the worlds.
         node_ids: everyone, in the order of the rows.
         node_names: their names in the same order; None where ids are whole numbers.
         audited: the ids of the people to audit.
@@ -69,6 +69,7 @@ class Manifest:
     causal_model: dict[str, str] | None
     draws: int
     seed: int
+    protocol: str
     released_share: float | None
     node_ids: list[int] = field(repr=False)
     node_names: list[str] | None = field(repr=False)
@@ -93,6 +94,7 @@ def settled_by(worlds: Worlds) -> dict[str, Any]:
         "causal_model": named,
         "draws": worlds.draws,
         "seed": worlds.seed,
+        "protocol": worlds.protocol,
         "released_share": worlds.released_share,
     }
 

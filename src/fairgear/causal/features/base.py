@@ -61,6 +61,10 @@ class FeatureModel(ABC):
     def __init__(self, resolving: Sequence[str] = ()) -> None:
         self.resolving = tuple(resolving)
 
+    def is_like(self, name: str) -> bool:
+        """Whether it is the model of that name with the arguments that it has by default."""
+        return self.name == name and self._arguments() == FEATURE_MODELS[name]()._arguments()
+
     @property
     def fitted(self) -> bool:
         """Whether `fit` was called."""

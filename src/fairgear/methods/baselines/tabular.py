@@ -312,7 +312,7 @@ class LogisticResidual(Logistic):
     name = "logistic-residual"
     features_type = Residual
     # An audit mentions it if its causal model moves features along the same direction.
-    erases_means_ = True
+    trained_for_ = ("shift",)
 
 
 class LogisticProjected(Logistic):
@@ -320,7 +320,7 @@ class LogisticProjected(Logistic):
 
     name = "logistic-projected"
     features_type = Projected
-    erases_means_ = True
+    trained_for_ = ("shift",)
 
 
 class Boosting(Tabular):

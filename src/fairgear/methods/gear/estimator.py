@@ -50,7 +50,8 @@ class Gear(NetworkMethod):
     - `recipe_`, `trials_`: the training recipe that was kept, and all that were trained with
       their validation scores.
     - `causal_model_`: the fingerprint of the causal model that replaced the graph VAE, if any.
-    - `erases_means_`: whether the difference of the groups' means was erased.
+    - `trained_for_`: the causal models that it was trained for: "shift" where the difference of
+      the groups' means was erased, and the fingerprint of `causal_model_`.
 
     Args:
         encoder: the subgraph encoder: graphsage, gcn, gin, jk or infomax.
@@ -132,7 +133,7 @@ class Gear(NetworkMethod):
         self.recipe_: Recipe | None = None
         self.trials_: list[RecipeTrial] = []
         self.causal_model_: str | None = None
-        self.erases_means_ = False
+        self._erases_means = False
 
     @classmethod
     def paper(cls, *, seed: int = 0, device: str = "auto", **changes: Any) -> Self:
@@ -236,7 +237,7 @@ class Gear(NetworkMethod):
         if not self.trials_ or score > max(trial.score for trial in self.trials_):
             self._network, self.recipe_ = task.average, recipe
             self.history_["network"] = history
-            self.erases_means_ = network.erasure is not None and direction is None
+            self._erases_means = network.erasure is not None and direction is None
             self._advice = task.advice()
         self.trials_.append(RecipeTrial(recipe, score))
 
@@ -262,6 +263,12 @@ class Gear(NetworkMethod):
                 z, logits = (distributed.all_gather(part.cpu(), len(chunk)) for part in own)
                 yield z, logits
                 progress.advance(len(chunk))
+
+    @property
+    def trained_for_(self) -> tuple[str, ...]:  # type: ignore[override]  # decided by the fit
+        """See the class."""
+        erased = ("shift",) if self._erases_means else ()
+        return (*erased, *filter(None, [self.causal_model_]))
 
     def generator(self) -> Generator | None:
         """What makes the counterfactual egos of the fitted model.
@@ -315,7 +322,7 @@ class Gear(NetworkMethod):
             "recipe": asdict(self.recipe_),
             "trials": [asdict(trial) for trial in self.trials_],
             "causal_model": self.causal_model_,
-            "erases_means": self.erases_means_,
+            "erases_means": self._erases_means,
         }
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
@@ -326,7 +333,7 @@ class Gear(NetworkMethod):
                 for trial in facts["trials"]
             ]
             self.causal_model_ = facts["causal_model"]
-            self.erases_means_ = bool(facts["erases_means"])
+            self._erases_means = bool(facts["erases_means"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged(path) from error
         super()._restore(path, tensors, facts)

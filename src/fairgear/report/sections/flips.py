@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairgear.auditing import Audit, FlipRow, Sensitivity
-from fairgear.auditing.sensitivity import CausalModelRow
+from fairgear.auditing.sensitivity import CausalModelRow, Dose
 from fairgear.report.charts import Dot, IntervalChart, Scale, dot, scale_over
 from fairgear.report.numbers import between, count, measure, signed
 
@@ -98,13 +98,24 @@ def causal_model_chart(found: Sensitivity) -> IntervalChart:
     dots = []
     for row in rows:
         facts = [("mean size of the change of the score", measure(row.score_size))]
+        facts += [("remark", row.remark)] if row.remark else []
         if row.model != "own":
             text = f"{signed(row.difference)} ({between(row.difference_interval)})"
             facts.append(("against this audit's causal model", text))
-        kind = "strict" if row.model == "own" else "other"
+        kind = "strict" if row.model == "own" else "other" if row.credible else "doubtful"
         dots.append(dot(scale, causal_model_name(row), kind, row.rate, row.interval, facts))
     title = "share of people whose answer changes, by causal model"
     return IntervalChart(title, scale.ticks(), tuple(dots))
+
+
+def dose_chart(found: Dose) -> IntervalChart:
+    """δCF by dose."""
+    scale = scale_over([(point.rate, point.interval) for point in found.points])
+    dots = tuple(
+        dot(scale, f"{point.share:.0%} of the difference", "strict", point.rate, point.interval)
+        for point in found.points
+    )
+    return IntervalChart("share of people whose answer changes, by dose", scale.ticks(), dots)
 
 
 def causal_model_name(row: CausalModelRow) -> str:

@@ -12,13 +12,18 @@ from fairgear.report.charts import Range, Scale, ranged
 from fairgear.report.numbers import between, count, measure, percent, plain
 
 _ACCURATE = ("accuracy", "auroc")
-_ALIKE = ("delta_cf", "delta_cf_released")
+# The first two of these that were measured.
+_ALIKE = ("delta_cf", "delta_cf_max", "delta_cf_self")
 _MEANING = {
     "accuracy": "Share of people whose answer is right.",
     "auroc": "Chance that a person of class 1 scores above a person of class 0.",
     "f1": "Balance of finding class 1 and being right about it.",
     "delta_cf": "Share of people whose answer changes in a world with other sensitive attributes, "
     "and with everything that follows from them: features, links, surroundings.",
+    "delta_cf_min": "The same under the credible causal model that finds the fewest changes.",
+    "delta_cf_max": "The same under the credible causal model that finds the most changes.",
+    "delta_cf_any": "Answers that change under at least one of the credible causal models.",
+    "delta_cf_all": "Answers that change under every one of the credible causal models.",
     "delta_cf_released": "The same in the softened worlds of the paper's released code, where "
     "little except the sensitive column moves. Compare published numbers with this one.",
     "delta_cf_self": "Answers that change when only the person's own attribute is flipped.",
@@ -56,14 +61,15 @@ class Headline:
 
 def headline(audit: Audit) -> Headline:
     """The first screen of an audit."""
-    shown = (*_ACCURATE, *_ALIKE)
+    alike = [name for name in _ALIKE if name in audit.metrics][:2]
+    shown = (*_ACCURATE, *alike)
     return Headline(
         answers=_answers(audit),
         cautions=_cautions(audit),
         facts=_facts(audit),
         accurate=tuple(card(audit, name) for name in _ACCURATE),
-        alike=tuple(card(audit, name) for name in _ALIKE),
-        others=tuple(card(audit, name) for name in METRICS if name not in shown),
+        alike=tuple(card(audit, name) for name in alike),
+        others=tuple(card(audit, name) for name in audit.metrics if name not in shown),
     )
 
 
@@ -79,6 +85,12 @@ def _reference(audit: Audit, name: str) -> tuple[float | None, str]:
     """A value to compare the metric with, and the same in words."""
     if name == "auroc":
         return 0.5, "Guessing: 0.5."
+    if name == "delta_cf_max" and audit.causal_models is not None:
+        found = audit.causal_models
+        return found.least.rate, (
+            f"From {measure(found.least.rate)} ({found.least.model}) to "
+            f"{measure(found.largest.rate)} ({found.largest.model})."
+        )
     positive = audit.graph.positive_rate
     if name == "accuracy" and math.isfinite(positive):
         same = max(positive, 1 - positive)
@@ -139,8 +151,11 @@ def _cautions(audit: Audit) -> tuple[str, ...]:
 
 
 def _protocol_cautions(audit: Audit) -> list[str]:
-    strict, released = (audit.metrics[name] for name in _ALIKE)
-    strict_ends, released_ends = (audit.intervals[name] for name in _ALIKE)
+    if "delta_cf_released" not in audit.metrics:
+        return []
+    both = ("delta_cf", "delta_cf_released")
+    strict, released = (audit.metrics[name] for name in both)
+    strict_ends, released_ends = (audit.intervals[name] for name in both)
     found = []
     if strict_ends.defined and released_ends.defined:
         if released_ends.high < strict_ends.low:
@@ -151,8 +166,7 @@ def _protocol_cautions(audit: Audit) -> list[str]:
         elif strict_ends.high < released_ends.low:
             found.append(
                 f"Released finds more flips ({measure(released)}) than strict ({measure(strict)}): "
-                "the model undoes the whole effect of the attribute, and released makes only a "
-                "part of it."
+                "in its worlds features follow the attribute only in part."
             )
     placebo = _placebo_rate(audit)
     # Where possibly nobody flips, there is nothing to blame on the softening.
@@ -184,6 +198,8 @@ def _facts(audit: Audit) -> tuple[tuple[str, str], ...]:
     facts += [(name.replace("_", " "), plain(config[name])) for name in chosen]
     if setup.causal_model is not None:
         facts.append(("causal model", setup.causal_model))
+        if audit.causal_models is not None and audit.causal_models.credible:
+            facts.append(("credible causal models", count(audit.causal_models.credible)))
     facts += [
         ("draws of each random world", count(setup.draws)),
         ("people whose own attribute is flipped", count(setup.self_people)),

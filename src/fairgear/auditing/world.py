@@ -1,0 +1,80 @@
+"""World: one graph that a model scores; Alternative: the worlds of another causal model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from torch import Tensor
+
+from fairgear.causal import Credibility
+from fairgear.graph import SensitiveGraph
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """One graph that a model scores, and the intervention that it is for.
+
+    Attributes:
+        protocol: "strict", "released", "placebo", "factual", "edgeless", or the name of another
+            causal model.
+        intervention: "rate 0", "rate 0.5", "rate 1", "random", "unchanged" or "self NODE_ID".
+        draw: number of the draw.
+        sens: everyone's attribute in this world.
+        make: builds the graph on first use.
+    """
+
+    protocol: str
+    intervention: str
+    draw: int
+    sens: Tensor = field(repr=False)
+    make: Callable[[], SensitiveGraph] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """Unique among the worlds of one audit, and fit for a file name."""
+        # A node id may be negative; its minus must not read as a dash.
+        words = f"{self.protocol} {self.intervention.replace('-', 'minus')} draw {self.draw}"
+        return re.sub(r"[^A-Za-z0-9.]+", "-", words)
+
+    @cached_property
+    def graph(self) -> SensitiveGraph:
+        """With the same nodes, in the same order, as the factual graph."""
+        return self.make()
+
+
+# From a world of the audit's own causal model to another model's world at the same assignment.
+Make = Callable[[World], SensitiveGraph]
+ByRate = dict[float, list[World]]
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """A causal model at the assignments of the audit: its own, or another.
+
+    Attributes:
+        name: also the protocol of its worlds.
+        meaning: what it assumes that the attribute changes.
+        worlds: by rate; empty where the model cannot be fitted.
+        error: why not.
+        part: whether it is a part of the own model, to see what matters, rather than a belief.
+        check: finds out whether its people could exist; None where that is no question.
+    """
+
+    name: str
+    meaning: str
+    worlds: ByRate = field(repr=False)
+    error: str | None = None
+    part: bool = False
+    check: Callable[[], Credibility | None] = field(default=lambda: None, repr=False)
+
+    def all_worlds(self) -> list[World]:
+        """Every draw at every rate."""
+        return [world for draws in self.worlds.values() for world in draws]
+
+    @cached_property
+    def credibility(self) -> Credibility | None:
+        """Whether its people could exist."""
+        return self.check()
