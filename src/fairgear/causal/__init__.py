@@ -2,11 +2,14 @@
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel
 from fairgear.causal.diagnostics import Diagnostics, Effect, edge_changes
+from fairgear.causal.diagram import Diagram
+from fairgear.causal.dowhy_model import DowhyFeatures, frame_of
 from fairgear.causal.features import (
     FEATURE_MODELS,
     Columns,
     Dosed,
     FeatureModel,
+    FeatureSequential,
     feature_model,
 )
 from fairgear.causal.fitted import FittedCausalModel
@@ -39,9 +42,12 @@ __all__ = [
     "CausalModel",
     "Columns",
     "Diagnostics",
+    "Diagram",
     "Dosed",
+    "DowhyFeatures",
     "Effect",
     "FeatureModel",
+    "FeatureSequential",
     "FittedCausalModel",
     "SimilarityCausalModel",
     "SyntheticCausalModel",
@@ -56,6 +62,7 @@ __all__ = [
     "features_only",
     "flipped",
     "for_graph",
+    "frame_of",
     "named",
     "node_uniform",
     "pair_uniform",

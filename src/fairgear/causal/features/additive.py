@@ -263,9 +263,7 @@ class LevelLaw:
     intercept: Floats
 
     @classmethod
-    def of(
-        cls, levels: Floats, count: int, places: Integers, regressions: Regressions
-    ) -> LevelLaw:
+    def of(cls, levels: Floats, count: int, places: Integers, regressions: Regressions) -> LevelLaw:
         """The law of `count` levels given the terms at `places`."""
         from sklearn.linear_model import LogisticRegression
 
