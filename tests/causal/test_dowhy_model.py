@@ -41,6 +41,11 @@ def law_school() -> tuple[SensitiveGraph, pd.DataFrame]:
     return graph, world(1 - race)
 
 
+def table_of(graph: SensitiveGraph) -> Any:
+    assert graph.raw is not None
+    return graph.raw.numpy()
+
+
 def fitted(frame: pd.DataFrame) -> Any:
     model = gcm.StructuralCausalModel(nx.DiGraph(EDGES))
     model.set_causal_mechanism("race", gcm.EmpiricalDistribution())
@@ -64,7 +69,7 @@ def test_a_linear_model_recovers_everybodys_other_world(
 ) -> None:
     graph, truth = law_school
     model = SimilarityCausalModel(features).fit(graph)
-    table, sens = graph.raw.numpy(), graph.sens.numpy()
+    table, sens = table_of(graph), graph.sens.numpy()
     moved = model.feature_model.moved(table, sens, 1 - sens, graph.node_id, seed=0)
     names = graph.feature_names
     for name, shift in (("lsat", 4.0), ("gpa", 0.5), ("grade", 0.4)):
@@ -87,7 +92,7 @@ def test_numbers_are_those_of_dowhy_itself(
     gcm.fit(model, frame)
     expected = gcm.counterfactual_samples(model, {"race": lambda s: 1 - s}, observed_data=frame)
     causal = SimilarityCausalModel(DowhyFeatures(model)).fit(graph)
-    table, sens = graph.raw.numpy(), graph.sens.numpy()
+    table, sens = table_of(graph), graph.sens.numpy()
     moved = causal.feature_model.moved(table, sens, 1 - sens, graph.node_id, seed=0)
     for name in ("lsat", "gpa", "grade"):
         got = moved[:, graph.feature_names.index(name)]
@@ -99,7 +104,7 @@ def test_one_row_moves_as_among_all_and_files_are_refused(
 ) -> None:
     graph, _ = law_school
     model = SimilarityCausalModel(features).fit(graph)
-    own, table, sens = model.feature_model, graph.raw.numpy(), graph.sens.numpy()
+    own, table, sens = model.feature_model, table_of(graph), graph.sens.numpy()
     everybody = own.moved(table, sens, 1 - sens, graph.node_id, seed=3)
     for row in range(0, N, 100):
         one = slice(row, row + 1)

@@ -118,7 +118,8 @@ class DowhyFeatures(FeatureModel):
         # Numbers that the model takes for classes.
         numbers = np.array([float(label) for label in classes])
         nearest = np.abs(values[:, None] - numbers).argmin(axis=1)
-        return np.array(classes, dtype=object)[nearest]
+        labels: NDArray[Any] = np.array(classes, dtype=object)[nearest]
+        return labels
 
     def _write(self, table: Floats, name: str, found: NDArray[Any]) -> None:
         columns = self.columns.nodes[name]

@@ -105,12 +105,11 @@ def test_levels_change_for_as_few_people_as_possible(seed: int, count: int) -> N
     before, after = rng.dirichlet(np.ones(count), 2)
     n = 20_000
     levels = rng.choice(count, n, p=before)
-    laws = (np.broadcast_to(law, (n, count)) for law in (before, after))
-    found = coupled(levels, *laws, rng.random(n))
+    same, other = (np.broadcast_to(law, (n, count)) for law in (before, after))
+    found = coupled(levels, same, other, rng.random(n))
     assert np.allclose(np.bincount(found, minlength=count) / n, after, atol=0.02)
     # No coupling changes fewer than the total variation.
     assert (found != levels).mean() == pytest.approx(np.abs(before - after).sum() / 2, abs=0.02)
-    same = np.broadcast_to(before, (n, count))
     assert np.array_equal(coupled(levels, same, same, rng.random(n)), levels)
 
 

@@ -74,8 +74,8 @@ def test_the_right_diagram_recovers_the_other_world(conditional: str) -> None:
         shift = np.abs(truth[:, k] - table[:, k]).mean()
         assert np.abs(found[:, k] - truth[:, k]).mean() < slack * shift
     for group in (sens == 0, sens == 1):
-        shares = [world[group][:, 3:6].mean(axis=0) for world in (found, truth)]
-        assert np.allclose(*shares, atol=0.03)
+        got, expected = (world[group][:, 3:6].mean(axis=0) for world in (found, truth))
+        assert np.allclose(got, expected, atol=0.03 if conditional == "additive" else 0.06)
 
 
 def test_a_missing_parent_leaves_its_effect_behind() -> None:
@@ -112,7 +112,8 @@ def test_laws_are_estimated_in_known_ways() -> None:
 
 @pytest.mark.parametrize("given", [{}, {"conditional": "forest"}, {"diagram": Diagram(PARENTS)}])
 def test_one_row_alone_and_state(given: dict[str, Any]) -> None:
-    table, sens, ids = (part[:700] for part in (people()[0], people()[2], people()[3]))
+    table, _, sens, ids = people()
+    table, sens, ids = table[:700], sens[:700], ids[:700]
     model = FeatureSequential(**given).fit(table, sens, COLUMNS)
     again = FeatureModel.from_state(*model.state())
     everybody = model.moved(table, sens, 1 - sens, ids, seed=1)
@@ -121,3 +122,21 @@ def test_one_row_alone_and_state(given: dict[str, Any]) -> None:
         one = slice(row, row + 1)
         alone = model.moved(table[one], sens[one], 1 - sens[one], ids[one], seed=1)
         assert np.array_equal(alone[0], everybody[row])
+
+
+def test_parents_of_few_values_leave_nothing_to_the_others_moved() -> None:
+    """Many people have the same index then, and bins of it must not overlap by rounding."""
+    rng = np.random.default_rng(5)
+    sens = rng.integers(0, 2, N)
+    binary = (rng.random((N, 3)) < 0.3 + 0.2 * sens[:, None]).astype(float)
+    count = rng.poisson(2 + binary.sum(axis=1) + sens).clip(0, 9)
+    table, ids = np.column_stack([binary, count]), torch.arange(N)
+    model = FeatureSequential().fit(table, sens, Columns.unnamed(4))
+    everybody = model.moved(table, sens, 1 - sens, ids, seed=0)
+    for row in range(0, N, 50):
+        one = slice(row, row + 1)
+        alone = model.moved(table[one], sens[one], 1 - sens[one], ids[one], seed=0)
+        assert np.array_equal(alone[0], everybody[row])
+    middles = model._laws["column 3"].middles  # type: ignore[union-attr]
+    assert (np.diff(middles) >= 0).all()
+    assert everybody[sens == 0, 3].mean() == pytest.approx(table[sens == 1, 3].mean(), rel=0.03)
