@@ -3,11 +3,14 @@
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel, FeatureCausalModel
 from fairgear.causal.credibility import Credibility, credibility, unsteadiness
 from fairgear.causal.diagnostics import Diagnostics, Effect, edge_changes
+from fairgear.causal.diagram import Diagram
+from fairgear.causal.dowhy_model import DowhyFeatures, frame_of
 from fairgear.causal.features import (
     FEATURE_MODELS,
     Columns,
     Dosed,
     FeatureModel,
+    FeatureSequential,
     feature_model,
 )
 from fairgear.causal.fitted import FittedCausalModel
@@ -43,10 +46,13 @@ __all__ = [
     "Columns",
     "Credibility",
     "Diagnostics",
+    "Diagram",
     "Dosed",
+    "DowhyFeatures",
     "Effect",
     "FeatureCausalModel",
     "FeatureModel",
+    "FeatureSequential",
     "FittedCausalModel",
     "LocalWorld",
     "Neighborhoods",
@@ -65,6 +71,7 @@ __all__ = [
     "features_only",
     "flipped",
     "for_graph",
+    "frame_of",
     "named",
     "node_uniform",
     "pair_uniform",

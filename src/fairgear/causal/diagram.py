@@ -16,7 +16,7 @@ from fairgear.errors import FileError, ParameterError
 SUFFIXES = (".yaml", ".yml", ".gml", ".dot", ".gv")
 _KEYS = ("parents", "resolving", "sensitive")
 _TOKEN = re.compile(
-    r"""\s+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]*            # left out
+    r"""\s+ | //[^\n]* | /\*.*?\*/ | \#[^\n]*             # left out
     | (?P<quoted> "(?:[^"\\]|\\.)*" )
     | (?P<name> [^\W\d]\w* | -?(?:\.\d+|\d+(?:\.\d*)?) )  # identifiers and numbers
     | (?P<mark> -> | [{}\[\];,=] )""",
@@ -111,11 +111,13 @@ class Diagram:
     def read(cls, path: Path | str) -> Self:
         """From a file: .yaml or .yml, .gml, .dot or .gv."""
         path = Path(path)
-        readers = dict(zip(SUFFIXES, (cls.from_yaml,) * 2 + (cls.from_gml,), strict=False))
-        reader = readers.get(path.suffix.lower(), cls.from_dot)
-        if path.suffix.lower() not in SUFFIXES:
+        suffix = path.suffix.lower()
+        if suffix not in SUFFIXES:
             allowed, step = ", ".join(SUFFIXES), "rename the file, or convert it"
             raise FileError(f"diagram {path}", f"suffix {path.suffix!r}", allowed, step)
+        reader = {".yaml": cls.from_yaml, ".yml": cls.from_yaml, ".gml": cls.from_gml}.get(
+            suffix, cls.from_dot
+        )
         try:
             return reader(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:

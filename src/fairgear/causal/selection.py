@@ -7,7 +7,8 @@ from pathlib import Path
 from torch import Tensor
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel, FeatureCausalModel
-from fairgear.causal.features import FEATURE_MODELS, FeatureModel
+from fairgear.causal.diagram import SUFFIXES, Diagram
+from fairgear.causal.features import FEATURE_MODELS, FeatureModel, FeatureSequential
 from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.synthetic import SyntheticCausalModel, SyntheticMechanism
@@ -32,17 +33,20 @@ def named(name: str, graph: SensitiveGraph, people: Tensor | None = None) -> Cau
 
     The name is "own" (see `for_graph`), a feature model's, such as "quantile", which gives the
     graph's own kind of model with features moved that way, a name or MODULE:NAME of
-    `CAUSAL_MODELS`, or a file that a causal model's `save` wrote.
+    `CAUSAL_MODELS`, or a file: one that a causal model's `save` wrote, or a `Diagram`, along which
+    features are then moved by conditional ranks.
     """
     if name == OWN:
         return for_graph(graph, people)
     if name in FEATURE_MODELS:
         return with_features(name, graph, people)
+    if Path(name).suffix.lower() in SUFFIXES:
+        return with_features(FeatureSequential(diagram=Diagram.read(name)), graph, people)
     if Path(name).is_file():
         return CausalModel.load(name)
     if name not in CAUSAL_MODELS and ":" not in name:
         known = ", ".join((OWN, *FEATURE_MODELS, *CAUSAL_MODELS))
-        allowed = f"{known}, MODULE:NAME, or a file that a causal model's save wrote"
+        allowed = f"{known}, MODULE:NAME, a diagram, or a file that save wrote"
         raise ParameterError(
             "causal model", repr(name), allowed, "choose one of them, or check the path"
         )

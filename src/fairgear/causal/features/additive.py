@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairgear.causal.features.levels import coupled
 from fairgear.causal.features.rows import products
+from fairgear.causal.features.steps import MOST, at_ranks, ranks, steps_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -21,7 +22,8 @@ _SCALE = 1.5
 _QUANTILES = 1025
 _PENALTIES = 10.0 ** np.arange(-8, 2.5, 0.5)
 # People in a bin of the index, and bins, at most.
-_BIN, _BINS = 40, 24
+_BIN, _BINS = 80, 48
+_SHARED = 0.2
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,20 @@ class Terms:
 
     def __call__(self, table: Floats) -> Floats:
         """The terms (n, d + q) of rows."""
-        scores = (table - self.mean) / self.spread
-        squares = np.clip(scores[:, self.squared], -_FAR, _FAR) ** 2
-        return np.concatenate([scores, squares], axis=1)
+        found = np.empty((len(table), len(self.mean) + len(self.squared)))
+        self.write(found, table, list(range(table.shape[1])))
+        return found
+
+    def write(self, terms: Floats, table: Floats, columns: list[int]) -> None:
+        """The terms of some columns, in place."""
+        scores = (table[:, columns] - self.mean[columns]) / self.spread[columns]
+        places = self.places(columns)
+        squared = np.isin(columns, self.squared)
+        squares = np.clip(scores[:, squared], -_FAR, _FAR) ** 2
+        terms[:, places] = np.concatenate([scores, squares], axis=1)
 
     def places(self, columns: list[int]) -> Integers:
-        """The terms of some columns."""
+        """Where the terms of some columns are; the columns are sorted."""
         squares = np.flatnonzero(np.isin(self.squared, columns)) + len(self.mean)
         return np.concatenate([np.array(columns, dtype=np.int64), squares])
 
@@ -169,38 +179,47 @@ class NumberLaw:
 
 @dataclass(frozen=True)
 class StepLaw:
-    """A column of few values, by its shares along one index of the parents.
+    """A column of values that many people share, by its law along one index of the parents.
 
-    The index is the regression of the value's rank on the parents' terms. Shares are counted in
-    bins of it, cell by cell, and interpolated between them. A person has a latent uniform number,
-    drawn from the range that their value covers, and keeps it.
+    The index is the regression of the value's rank on the parents' terms. People are counted in
+    bins of it, cell by cell, and shares are interpolated between bins. A person has a latent
+    uniform number, drawn from the range that their value covers, and keeps it.
 
     Attributes:
-        values: the column's (k,), sorted.
+        grid, atom: the column's steps (k,), see `steps_of`.
         slope: of the index (p,).
         middles: of the bins (cells, b).
-        shares: of values up to each (cells, b, k).
+        shares: of values up to each point of the grid (cells, b, k).
     """
 
-    values: Floats
+    grid: Floats
+    atom: NDArray[np.bool_]
     slope: Floats
     middles: Floats
     shares: Floats
 
+    @staticmethod
+    def fits(column: Floats) -> bool:
+        """Whether the column has few values, or a fifth of the people shares some with many."""
+        _, counts = np.unique(column, return_counts=True)
+        shared = counts[counts > len(column) / MOST].sum()
+        return len(counts) <= MOST or shared > _SHARED * len(column)
+
     @classmethod
     def of(cls, column: Floats, places: Integers, regressions: Regressions) -> StepLaw:
         """The law of a column given the terms at `places`."""
-        values, codes = np.unique(column, return_inverse=True)
-        counts = np.bincount(codes, minlength=len(values))
-        ranks = (np.cumsum(counts) - counts / 2) / len(codes)
-        slope = regressions.slope(ranks[codes], places)
+        grid, atom = steps_of(column)
+        codes = np.searchsorted(grid, column)
+        counts = np.bincount(codes, minlength=len(grid))
+        middle = (np.cumsum(counts) - counts / 2) / len(codes)
+        slope = regressions.slope(middle[codes], places)
         index = products(regressions.terms[:, places], slope)
         middles = np.zeros((regressions.count, _BINS))
-        shares = np.zeros((regressions.count, _BINS, len(values)))
+        shares = np.zeros((regressions.count, _BINS, len(grid)))
         for cell in range(regressions.count):
             mine = regressions.cells == cell
             _count_bins(index[mine], codes[mine], middles[cell], shares[cell])
-        return cls(values, slope, middles, shares)
+        return cls(grid, atom, slope, middles, shares)
 
     def moved(
         self,
@@ -212,21 +231,14 @@ class StepLaw:
         noise: Floats,
     ) -> Floats:
         """The column under the terms `new` and the cells `after`."""
-        at = np.clip(np.searchsorted(self.values, values), 1, max(len(self.values) - 1, 1))
-        if len(self.values) == 1:
+        if len(self.grid) == 1:
             return values.copy()
-        codes = at - (values - self.values[at - 1] < self.values[at] - values)
-        each, law = np.arange(len(values)), self._law(old, before)
-        high = law[each, codes]
-        low = np.where(codes > 0, law[each, codes - 1], 0.0)
-        latent = low + noise * (high - low)
-        found = (self._law(new, after) <= latent[:, None]).sum(axis=1)
-        result: Floats = self.values[np.minimum(found, len(self.values) - 1)]
-        return result
+        rank = ranks(self.grid, self.atom, self._law(old, before), values, noise)
+        return at_ranks(self.grid, self.atom, self._law(new, after), rank)
 
     def _law(self, terms: Floats, cells: Integers) -> Floats:
         """P(value ≤ each | terms, cell), (n, k)."""
-        index, result = products(terms, self.slope), np.zeros((len(terms), len(self.values)))
+        index, result = products(terms, self.slope), np.zeros((len(terms), len(self.grid)))
         for cell in np.unique(cells).tolist():
             mine = np.flatnonzero(cells == cell)
             middles, shares = self.middles[cell], self.shares[cell]
@@ -241,13 +253,20 @@ class StepLaw:
 def _count_bins(index: Floats, codes: Integers, middles: Floats, shares: Floats) -> None:
     """Fill in one cell's bins; of fewer bins than there is room for, the last is repeated."""
     all_shares = np.bincount(codes, minlength=shares.shape[1]) / len(codes)
-    order = np.argsort(index, kind="stable")
+    # Where parents are discrete, many people have the same index, up to rounding.
+    unit = max(float(np.ptp(index)), np.finfo(float).tiny) * 1e-9
+    _, place, counts = np.unique(
+        np.round((index - index.min()) / unit), return_inverse=True, return_counts=True
+    )
     bins = int(np.clip(len(codes) // _BIN, 1, _BINS))
-    for number, people in enumerate(np.array_split(order, bins)):
-        counts = np.bincount(codes[people], minlength=shares.shape[1])
+    number = ((np.cumsum(counts) - counts / 2) * bins / len(codes)).astype(np.int64)
+    _, number = np.unique(number, return_inverse=True)
+    for bin_number in range(number.max() + 1):
+        people = number[place] == bin_number
+        found = np.bincount(codes[people], minlength=shares.shape[1])
         # As if one more person had been drawn from the whole cell.
-        law = (counts + all_shares) / (len(people) + 1)
-        middles[number:], shares[number:] = index[people].mean(), np.cumsum(law)
+        law = (found + all_shares) / (people.sum() + 1)
+        middles[bin_number:], shares[bin_number:] = index[people].mean(), np.cumsum(law)
 
 
 @dataclass(frozen=True)

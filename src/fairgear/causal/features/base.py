@@ -18,7 +18,7 @@ from torch import Tensor
 
 from fairgear.causal.features.columns import Columns
 from fairgear.causal.features.levels import coupled, levels_of, set_levels, shares
-from fairgear.errors import GraphError
+from fairgear.errors import FileError, GraphError
 from fairgear.hashing import node_uniform
 from fairgear.registry import Registry
 
@@ -154,6 +154,9 @@ class FeatureModel(ABC):
     @staticmethod
     def from_state(tensors: dict[str, Tensor], facts: dict[str, Any]) -> FeatureModel:
         """The model that `state` described."""
+        if facts["features"] not in (*FEATURE_MODELS, "dosed"):
+            got, step = f"features {facts['features']!r}", "fit it again, with DowhyFeatures(model)"
+            raise FileError("a saved causal model", got, ", ".join(FEATURE_MODELS), step)
         if facts["features"] == "dosed":
             from fairgear.causal.features.dose import Dosed
 

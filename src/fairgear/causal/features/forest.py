@@ -9,26 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgear.causal.features.levels import coupled
+from fairgear.causal.features.steps import at_ranks, ranks, steps_of
 from fairgear.compiled import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_TREES, _LEAF, _SAMPLE, _GRID = 30, 15, 5000, 129
+_TREES, _LEAF, _SAMPLE = 30, 15, 5000
 
 
 @dataclass(frozen=True)
 class ForestLaw:
     """P(x ≤ each point of a grid | parents), the mean over trees of the shares in a leaf.
 
-    Each cell has a forest of its own: splits on the attribute would be chosen too seldom. The
-    grid holds quantiles of the column, and each value that many share together with the next
-    lower one, so that such a value has a step to itself: an atom. Within a step people keep their
-    place; in an atom it is drawn.
+    Each cell has a forest of its own: splits on the attribute would be chosen too seldom.
 
     Attributes:
-        grid: (k,); for a category its levels.
-        atom: whether a step holds one value only (k,).
+        grid, atom: the column's steps (k,), see `steps_of`; for a category its levels.
         category: one value, 1 for a category.
         roots: the first node of each tree (cells, trees).
         left, right: the next nodes; 0 in a leaf, since no node leads to a root.
@@ -54,10 +51,8 @@ class ForestLaw:
         """The law of a column, or of a category of so many `levels`, given the parents (n, p)."""
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-        grid = np.arange(levels, dtype=float) if levels else _grid(values)
+        grid, atom = steps_of(np.arange(float(levels)) if levels else values)
         steps = np.searchsorted(grid, values)
-        distinct = np.unique(values)
-        atom = np.bincount(np.searchsorted(grid, distinct), minlength=len(grid)) == 1
         # A forest needs a column to read.
         given = parents if parents.shape[1] else np.zeros((len(values), 1))
         parts: dict[str, list[NDArray[Any]]] = {}
@@ -110,21 +105,8 @@ class ForestLaw:
         if self.category[0]:
             own, there = (np.maximum(np.diff(one, prepend=0.0), 0.0) for one in (law, other))
             return coupled(values.astype(np.int64), own, there, noise).astype(float)
-        each, last = np.arange(len(values)), len(self.grid) - 1
-        below = np.append(self.grid[0], self.grid[:-1])
-        step = np.minimum(np.searchsorted(self.grid, values), last)
-        width = np.where(self.grid > below, self.grid - below, 1.0)
-        place = np.clip((values - below[step]) / width[step], 0.0, 1.0)
-        place = np.where(self.atom[step], noise, place)
-        low = np.where(step > 0, law[each, step - 1], 0.0)
-        rank = low + place * (law[each, step] - low)
-        step = np.minimum((other <= rank[:, None]).sum(axis=1), last)
-        low = np.where(step > 0, other[each, step - 1], 0.0)
-        share = other[each, step] - low
-        place = np.clip((rank - low) / np.where(share > 0, share, 1.0), 0.0, 1.0)
-        inside = below[step] + place * (self.grid[step] - below[step])
-        found: Floats = np.where(self.atom[step], self.grid[step], inside)
-        return found
+        rank = ranks(self.grid, self.atom, law, values, noise)
+        return at_ranks(self.grid, self.atom, other, rank)
 
     def _law(self, parents: Floats, cells: Integers) -> Floats:
         if not parents.shape[1]:
@@ -135,15 +117,6 @@ class ForestLaw:
         leaves = (self.start, self.stop, self.codes)
         found: Floats = _shares(single, self.roots[cells], *nodes, *leaves, len(self.grid))
         return found
-
-
-def _grid(values: Floats) -> Floats:
-    distinct, counts = np.unique(values, return_counts=True)
-    if len(distinct) <= _GRID:
-        return distinct
-    quantiles = np.quantile(values, np.linspace(0, 1, _GRID), method="inverted_cdf")
-    shared = np.flatnonzero(counts > len(values) / _GRID)
-    return np.unique([*quantiles, *distinct[shared], *distinct[np.maximum(shared - 1, 0)]])
 
 
 @compiled

@@ -20,6 +20,7 @@ from fairgear.errors import ParameterError
 
 CONDITIONAL = ("additive", "forest")
 Law = NumberLaw | StepLaw | LevelLaw | ForestLaw
+_LAWS: tuple[type[Law], ...] = (NumberLaw, StepLaw, LevelLaw, ForestLaw)
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class FeatureSequential(FeatureModel):
         found = list(super().notes)
         if absent:
             found.append(f"These are not in the diagram, and stay: {listed(absent)}.")
-        if not self._steps():
+        if not self._plan:
             found.append("In the diagram nothing follows from the attribute: no feature moves.")
         return tuple(found)
 
@@ -108,12 +109,13 @@ class FeatureSequential(FeatureModel):
         return steps
 
     def _learn(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
+        self._plan = self._steps()
         self._terms = Terms.of(table)
         terms = self._terms(table)
         pooled = Regressions(terms, np.zeros_like(cells), 1)
         by_cell = Regressions(terms, cells, self._cells)
         self._laws: dict[str, Law] = {}
-        for step in self._steps():
+        for step in self._plan:
             self._laws[step.name] = self._law(step, table, by_cell if step.by_cell else pooled)
         learned = {f"terms.{key}": value for key, value in vars(self._terms).items()}
         for name, law in self._laws.items():
@@ -131,13 +133,13 @@ class FeatureSequential(FeatureModel):
         places = self._terms.places(step.parents)
         if levels:
             return LevelLaw.of(values, len(step.columns), places, regressions)
-        few = step.columns[0] in self._few
-        return (StepLaw if few else NumberLaw).of(values, places, regressions)
+        kind = StepLaw if StepLaw.fits(values) else NumberLaw
+        return kind.of(values, places, regressions)
 
     def _rows(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
         new, terms = old.copy(), self._terms(old)
         new_terms, same = terms.copy(), np.zeros_like(before)
-        for step in self._steps():
+        for step in self._plan:
             law, columns = self._laws[step.name], list(step.columns)
             cells = (before, after) if step.by_cell else (same, same)
             drawn = noise(f"column {step.name}")
@@ -154,8 +156,7 @@ class FeatureSequential(FeatureModel):
                 values = law.moved(old[:, columns[0]], *given, *cells, drawn)
                 # What is added to the parents' effect may lead beyond what anybody has.
                 new[:, columns[0]] = np.clip(values, *self._ends[:, columns[0]])
-            places = self._terms.places(columns)
-            new_terms[:, places] = self._terms(new)[:, places]
+            self._terms.write(new_terms, new, columns)
         return new
 
     def _arguments(self) -> dict[str, Any]:
@@ -170,15 +171,17 @@ class FeatureSequential(FeatureModel):
     def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         super()._restore(tensors, facts)
         self._terms = Terms(*(self._learned[f"terms.{one.name}"] for one in fields(Terms)))
-        self._laws = {}
-        for step in self._steps():
-            kind: type[Law] = LevelLaw
-            if self.conditional == "forest":
-                kind = ForestLaw
-            elif len(step.columns) == 1:
-                kind = StepLaw if step.columns[0] in self._few else NumberLaw
-            parts = (self._learned[f"{step.name}.{one.name}"] for one in fields(kind))
-            self._laws[step.name] = kind(*parts)
+        self._laws, self._plan = {}, self._steps()
+        for step in self._plan:
+            parts = [
+                {one.name: self._learned.get(f"{step.name}.{one.name}") for one in fields(kind)}
+                for kind in _LAWS
+            ]
+            self._laws[step.name] = next(
+                kind(**part)  # type: ignore[arg-type]
+                for kind, part in zip(_LAWS, parts, strict=True)
+                if all(value is not None for value in part.values())
+            )
 
 
 FEATURE_MODELS.add("sequential", FeatureSequential)
