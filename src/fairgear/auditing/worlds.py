@@ -22,6 +22,7 @@ from fairgear.causal import (
     CausalModel,
     Diagnostics,
     FittedCausalModel,
+    LocalWorld,
     SimilarityCausalModel,
     at_random,
     at_rate,
@@ -48,15 +49,17 @@ class World:
             causal model.
         intervention: "rate 0", "rate 0.5", "rate 1", "random", "unchanged" or "self NODE_ID".
         draw: number of the draw.
-        sens: everyone's attribute in this world.
+        assigned: everyone's attribute in this world, or what gives it.
         make: builds the graph on first use.
+        change: gives what differs from the factual graph, for the world of one person.
     """
 
     protocol: str
     intervention: str
     draw: int
-    sens: Tensor = field(repr=False)
+    assigned: Tensor | Callable[[], Tensor] = field(repr=False)
     make: Callable[[], SensitiveGraph] = field(repr=False)
+    change: Callable[[], LocalWorld] | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -64,6 +67,17 @@ class World:
         # A node id may be negative; its minus must not read as a dash.
         words = f"{self.protocol} {self.intervention.replace('-', 'minus')} draw {self.draw}"
         return re.sub(r"[^A-Za-z0-9.]+", "-", words)
+
+    @cached_property
+    def sens(self) -> Tensor:
+        """Everyone's attribute in this world."""
+        return self.assigned if isinstance(self.assigned, Tensor) else self.assigned()
+
+    @cached_property
+    def local(self) -> LocalWorld:
+        """What differs from the factual graph; only the worlds of one person have it."""
+        assert self.change is not None
+        return self.change()
 
     @cached_property
     def graph(self) -> SensitiveGraph:
@@ -257,10 +271,23 @@ class Worlds:
 
     def alone(self, nodes: Tensor) -> Iterator[World]:
         """For each of `nodes`, the world in which only that person's s is flipped; not cached."""
-        for node in nodes.tolist():
-            sens = flipped(self.graph, node)
-            name = f"self {int(self.graph.node_id[node])}"
-            yield World("strict", name, 0, sens, partial(self._counterfactual, sens))
+        ids, values = (
+            of[nodes.to(of.device)].cpu() for of in (self.graph.node_id, self.graph.sens)
+        )
+        for at, node in enumerate(nodes.tolist()):
+            yield World(
+                "strict",
+                f"self {int(ids[at])}",
+                0,
+                partial(flipped, self.graph, node),
+                partial(self._alone, node),
+                partial(self._change, nodes[at : at + 1], 1 - values[at : at + 1]),
+            )
+
+    @property
+    def cheap_alone(self) -> bool:
+        """Whether the world of one person costs their surroundings alone."""
+        return type(self.known_model()).local is not CausalModel.local
 
     def known_model(self) -> CausalModel:
         """The causal model; an error where there is none."""
@@ -298,6 +325,12 @@ class Worlds:
 
     def _counterfactual(self, sens: Tensor) -> SensitiveGraph:
         return self.known_model().counterfactual(self.graph, sens, seed=self.seed)
+
+    def _alone(self, node: int) -> SensitiveGraph:
+        return self._counterfactual(flipped(self.graph, node))
+
+    def _change(self, rows: Tensor, sens: Tensor) -> LocalWorld:
+        return self.known_model().local(self.graph, rows, sens, seed=self.seed)
 
     def _softened(self, sens: Tensor) -> SensitiveGraph:
         return released_world(

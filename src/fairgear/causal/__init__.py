@@ -19,7 +19,7 @@ from fairgear.causal.interventions import (
 from fairgear.causal.local import LocalWorld
 from fairgear.causal.selection import for_graph, named
 from fairgear.causal.similarity import SimilarityCausalModel
-from fairgear.causal.surroundings import Neighborhoods, Surroundings
+from fairgear.causal.surroundings import Surroundings
 from fairgear.causal.synthetic import (
     SyntheticCausalModel,
     SyntheticMechanism,
@@ -37,7 +37,6 @@ __all__ = [
     "Effect",
     "FittedCausalModel",
     "LocalWorld",
-    "Neighborhoods",
     "SimilarityCausalModel",
     "Surroundings",
     "SyntheticCausalModel",
