@@ -157,11 +157,11 @@ def neighbors_that_matter(
     if not all(model.can_score(world) for world in worlds.alone(nodes)):
         return {}
     with model.threads(), bar("examining neighbours", total=len(nodes)) as progress:
-        for node, world in zip(nodes.tolist(), worlds.alone(nodes), strict=True):
+        asked = [rows[waiting[node]] for node in nodes.tolist()]
+        answers = model.predict_each(worlds.alone(nodes), asked)
+        for node, answer in zip(nodes.tolist(), answers, strict=True):
             progress.advance()
-            here = waiting[node]
-            answer = model.predict(world, rows[here])
-            for at, position in enumerate(here):
+            for at, position in enumerate(waiting[node]):
                 found[position].append(
                     Neighbor(
                         node_id=person_name(graph, node),

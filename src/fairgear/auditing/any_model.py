@@ -205,6 +205,7 @@ def _effects(
             f"Counterfactual metrics are undefined without a causal model: {worlds.why_none}"
         )
         return []
+    adapter.prepare(worlds)
     most = adapter.default_self_people if self_people is None else self_people
     alone = sample(worlds.graph, rows, len(rows) if most is None else most, worlds.seed)
     effects = measure_effects(adapter, worlds, rows, factual, alone)

@@ -270,9 +270,10 @@ def _self(
     scores, labels = factual.scores.copy(), factual.labels.copy()
     people = rows[alone]
     with model.threads():
-        for i, world in enumerate(worlds.alone(people)):
-            position = int(alone[i])
-            answer = model.predict(world, people[i : i + 1])
+        answers = model.predict_each(
+            worlds.alone(people), torch.split(people, 1) if len(people) else ()
+        )
+        for position, answer in zip(alone.tolist(), answers, strict=True):
             scores[position], labels[position] = answer.scores[0], answer.labels[0]
             progress.advance()
     part = np.zeros((1, len(rows)), dtype=np.bool_)

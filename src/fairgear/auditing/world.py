@@ -9,7 +9,7 @@ from functools import cached_property
 
 from torch import Tensor
 
-from fairgear.causal import Credibility
+from fairgear.causal import Credibility, LocalWorld
 from fairgear.graph import SensitiveGraph
 
 
@@ -22,15 +22,17 @@ class World:
             causal model.
         intervention: "rate 0", "rate 0.5", "rate 1", "random", "unchanged" or "self NODE_ID".
         draw: number of the draw.
-        sens: everyone's attribute in this world.
+        assigned: everyone's attribute in this world, or what gives it.
         make: builds the graph on first use.
+        change: gives what differs from the factual graph, for the world of one person.
     """
 
     protocol: str
     intervention: str
     draw: int
-    sens: Tensor = field(repr=False)
+    assigned: Tensor | Callable[[], Tensor] = field(repr=False)
     make: Callable[[], SensitiveGraph] = field(repr=False)
+    change: Callable[[], LocalWorld] | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -38,6 +40,17 @@ class World:
         # A node id may be negative; its minus must not read as a dash.
         words = f"{self.protocol} {self.intervention.replace('-', 'minus')} draw {self.draw}"
         return re.sub(r"[^A-Za-z0-9.]+", "-", words)
+
+    @cached_property
+    def sens(self) -> Tensor:
+        """Everyone's attribute in this world."""
+        return self.assigned if isinstance(self.assigned, Tensor) else self.assigned()
+
+    @cached_property
+    def local(self) -> LocalWorld:
+        """What differs from the factual graph; only the worlds of one person have it."""
+        assert self.change is not None
+        return self.change()
 
     @cached_property
     def graph(self) -> SensitiveGraph:

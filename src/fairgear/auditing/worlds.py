@@ -18,6 +18,7 @@ from fairgear.causal import (
     RATES,
     CausalModel,
     Diagnostics,
+    LocalWorld,
     at_random,
     at_rate,
     flipped,
@@ -166,10 +167,23 @@ class Worlds:
 
     def alone(self, nodes: Tensor) -> Iterator[World]:
         """For each of `nodes`, the world in which only that person's s is flipped; not cached."""
-        for node in nodes.tolist():
-            sens = flipped(self.graph, node)
-            name = f"self {int(self.graph.node_id[node])}"
-            yield World("strict", name, 0, sens, partial(self._counterfactual, sens))
+        ids, values = (
+            of[nodes.to(of.device)].cpu() for of in (self.graph.node_id, self.graph.sens)
+        )
+        for at, node in enumerate(nodes.tolist()):
+            yield World(
+                "strict",
+                f"self {int(ids[at])}",
+                0,
+                partial(flipped, self.graph, node),
+                partial(self._alone, node),
+                partial(self._change, nodes[at : at + 1], 1 - values[at : at + 1]),
+            )
+
+    @property
+    def cheap_alone(self) -> bool:
+        """Whether the world of one person costs their surroundings alone."""
+        return type(self.known_model()).local is not CausalModel.local
 
     def known_model(self) -> CausalModel:
         """The causal model; an error where there is none."""
@@ -190,6 +204,12 @@ class Worlds:
 
     def _counterfactual(self, sens: Tensor) -> SensitiveGraph:
         return self.known_model().counterfactual(self.graph, sens, seed=self.seed)
+
+    def _alone(self, node: int) -> SensitiveGraph:
+        return self._counterfactual(flipped(self.graph, node))
+
+    def _change(self, rows: Tensor, sens: Tensor) -> LocalWorld:
+        return self.known_model().local(self.graph, rows, sens, seed=self.seed)
 
     def _softened(self, sens: Tensor) -> SensitiveGraph:
         return released_world(

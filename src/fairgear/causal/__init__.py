@@ -29,7 +29,7 @@ from fairgear.causal.interventions import (
 from fairgear.causal.local import LocalWorld
 from fairgear.causal.selection import for_graph, named, with_features
 from fairgear.causal.similarity import SimilarityCausalModel
-from fairgear.causal.surroundings import Neighborhoods, Surroundings
+from fairgear.causal.surroundings import Surroundings
 from fairgear.causal.synthetic import (
     SyntheticCausalModel,
     SyntheticMechanism,
@@ -55,7 +55,6 @@ __all__ = [
     "FeatureSequential",
     "FittedCausalModel",
     "LocalWorld",
-    "Neighborhoods",
     "SimilarityCausalModel",
     "Surroundings",
     "SyntheticCausalModel",

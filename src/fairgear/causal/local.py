@@ -52,6 +52,11 @@ class LocalWorld:
     make: Callable[[], SensitiveGraph] | None = field(default=None, repr=False)
 
     @classmethod
+    def unchanged(cls, factual: SensitiveGraph) -> Self:
+        """The factual graph itself."""
+        return cls(factual, _NONE, _NONE, factual.x[:0].cpu())
+
+    @classmethod
     def between(cls, factual: SensitiveGraph, make: Callable[[], SensitiveGraph]) -> Self:
         """The differences of the graph that `make` gives."""
         world = make()

@@ -189,7 +189,7 @@ class SyntheticCausalModel(CausalModel):
         if not len(people):
             return world
         # Labels follow the attributes around a person: of those who are or were linked.
-        still = LocalWorld(graph, people[:0], after[:0], x[:0])
+        still = LocalWorld.unchanged(graph)
         near = torch.cat([Surroundings.of([one], [people], 1).rows for one in (still, world)])
         near = torch.unique(near)
         before, y = (self._labels_of(one, near, self._local[1]) for one in (still, world))

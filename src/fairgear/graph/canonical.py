@@ -17,6 +17,7 @@ from torch import Tensor
 from fairgear.compiled import compiled
 from fairgear.errors import GraphError
 from fairgear.graph.edges import in_order, sort_edges
+from fairgear.graph.patched import PatchedLists
 
 Ints = NDArray[np.int64]
 Keys = NDArray[np.int32]
@@ -78,6 +79,11 @@ class Canonical:
         if not self.sorted:
             source, target = self.numbers[source], self.numbers[target]
         return csr_from_keys((source * n + target).numpy(), n)
+
+    @cached_property
+    def patched(self) -> PatchedLists:
+        """The same lists, which can be changed for a while."""
+        return PatchedLists(*self.csr)
 
     @cached_property
     def edge_index(self) -> Tensor:

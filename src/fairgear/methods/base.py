@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor, nn
 
+from fairgear.causal import LocalWorld
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
@@ -79,6 +80,13 @@ class Method(ABC):
     @abstractmethod
     def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
         """Probabilities (m, 2) of the classes 0 and 1 for `nodes` (default: all)."""
+
+    def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores | None:
+        """Probabilities of the rows `nodes[i]` in `worlds[i]`, from their surroundings alone.
+
+        One world after another, (m, 2). None for a method that must see the whole graph.
+        """
+        return None
 
     @abstractmethod
     def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:

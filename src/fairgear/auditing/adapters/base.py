@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from numbers import Real
 from typing import ClassVar, Self
 
@@ -17,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairgear.auditing.adapters.agreement import agrees
 from fairgear.auditing.people import person_name
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
@@ -26,6 +28,10 @@ from fairgear.progress import quiet
 
 # Sums in another order, as another thread or batch may compute them, are not another answer.
 ROUNDING = 1e-6
+# People whom *self* is measured on if everybody would take too long.
+SAMPLED = 500
+# Worlds of one person that are scored together.
+TOGETHER = 64
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class Adapter(ABC):
         probabilities: whether the scores are probabilities whatever the threshold is.
         small_steps: whether it scores one person without processing the whole graph.
         costly: whether every world costs a process or a file: no doses are asked for.
+        is_local: whether people in worlds of one person are scored from their surroundings.
         can_repeat: whether a second call runs the model again, rather than reading a file again.
     """
 
@@ -60,9 +67,10 @@ class Adapter(ABC):
     name: str
     threshold: float = 0.5
     original: object = None
-    default_self_people: int | None = 500
+    default_self_people: int | None = SAMPLED
     default_affected_people: int = 10
     small_steps: bool = False
+    is_local: bool = False
     notes: tuple[str, ...] = ()
     # With a threshold chosen by the user, scores may be any numbers.
     _any_numbers: bool = False
@@ -81,6 +89,42 @@ class Adapter(ABC):
         with nullcontext() if world.protocol == "factual" else quiet():
             scores = self.scores(world, nodes)
         return Predictions(scores, (scores > self.threshold).astype(np.int64))
+
+    def near(self, worlds: Sequence[World], nodes: Sequence[Tensor]) -> Floats | None:
+        """Scores of the rows `nodes[i]` in `worlds[i]`, from their surroundings alone.
+
+        The worlds are those of one person each. None where the model must see the whole graph.
+        """
+        return None
+
+    def prepare(self, worlds: Worlds) -> None:
+        """Find out whether `near` gives what `scores` gives; an audit calls it before *self*."""
+        self.is_local = type(self).near is not Adapter.near and agrees(self, worlds, ROUNDING)
+        if self.default_self_people == SAMPLED and self.is_local and worlds.cheap_alone:
+            self.default_self_people = None
+
+    def predict_each(
+        self, worlds: Iterable[World], nodes: Iterable[Tensor]
+    ) -> Iterator[Predictions]:
+        """Scores and labels of the rows `nodes[i]` in `worlds[i]`, the worlds of one person each.
+
+        From their surroundings alone, many worlds at a time, where `prepare` found that possible.
+        """
+        pairs = zip(worlds, nodes, strict=True)
+        if not self.is_local:
+            yield from (self.predict(world, some) for world, some in pairs)
+            return
+        while part := list(islice(pairs, TOGETHER)):
+            with quiet():
+                scores = self.near([world for world, _ in part], [some for _, some in part])
+            assert scores is not None
+            done = 0
+            for world, some in part:
+                mine = self._checked(
+                    world, scores[done : done + len(some)], some.cpu().numpy(), probabilities=True
+                )
+                done += len(some)
+                yield Predictions(mine, (mine > self.threshold).astype(np.int64))
 
     def check(self, worlds: Worlds) -> None:
         """Refuse worlds that this model cannot score; an audit starts with it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,15 @@ class EstimatorAdapter(Adapter):
         step = "return probabilities from predict_proba"
         # predict_proba promises probabilities, whatever the threshold.
         return self._checked(world, values[:, -1], rows, probabilities=True, next_step=step)
+
+    def near(self, worlds: Sequence[World], nodes: Sequence[Tensor]) -> Floats | None:
+        """The probability of class 1, for fairgear's methods."""
+        if not isinstance(self._model, Method):
+            return None
+        with self._calling(worlds[0], "check that predict_near works on its own"):
+            found = self._model.predict_near([world.local for world in worlds], nodes)
+        count = sum(len(some) for some in nodes)
+        return None if found is None else self._columns(worlds[0], found, count)[:, -1]
 
 
 class CallableAdapter(Adapter):

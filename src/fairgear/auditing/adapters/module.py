@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal, get_args
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn import MessagePassing
 
 from fairgear.auditing.adapters.base import Adapter, within_unit
 from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
+from fairgear.causal import Surroundings
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph
-from fairgear.metrics.inputs import Floats
+from fairgear.metrics.inputs import Floats, Integers
 
 Output = Literal["auto", "logits", "probabilities"]
 _CALLABLE = "pass a callable such as lambda graph: module(graph.x, graph.edge_index)[:, 1]"
@@ -55,21 +57,49 @@ class ModuleAdapter(Adapter):
             what, step = f"output of {self.name!r}", "use 'auto' to decide by the outputs"
             raise ParameterError(what, repr(output), ", ".join(get_args(Output)), step)
         self._output = output
+        # How far its layers see; known after a first call.
+        self._hops: int | None = None
+        # Whether they also read the degrees of the farthest people they see.
+        self._degrees = False
         self._check_signature()
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """The probability of class 1."""
-        graph = world.graph
+        rows = nodes.cpu().numpy()
+        with _counting_hops(self._module) as hops:
+            values = self._values(world, world.graph.x, world.graph.edge_index, rows)
+        self._hops = hops()
+        return self._checked(world, values, rows, next_step=_LOGITS)
+
+    def near(self, worlds: Sequence[World], nodes: Sequence[Tensor]) -> Floats | None:
+        """The same from as many steps around them as the module has layers of message passing."""
+        if self._hops is None:
+            return None
+        local = [world.local for world in worlds]
+        return np.concatenate(
+            [
+                self._values(worlds[0], *_inputs(around, self._degrees), around.targets)
+                for around in Surroundings.parts(local, nodes, self._hops)
+            ]
+        )
+
+    def prepare(self, worlds: Worlds) -> None:
+        """See `Adapter`; degrees cost many edges, and most layers do not read them."""
+        for self._degrees in (False, True):
+            super().prepare(worlds)
+            if self.is_local:
+                return
+
+    def _values(self, world: World, x: Tensor, edge_index: Tensor, rows: Integers) -> Floats:
+        """The probability of class 1 of some rows of x."""
         with self._calling(world, f"check that module(x, edge_index) works, or {_CALLABLE}"):
-            found = self._forward(graph)
+            found = self._forward(x, edge_index)
         if not isinstance(found, Tensor):
             raise self._refusal(world, f"a {type(found).__name__}", "one tensor", _CALLABLE)
-        table = self._columns(world, found, len(graph.x))
+        table = self._columns(world, found, len(x))
         if self._output == "auto":
             self._output = self._decide(table)
-        rows = nodes.cpu().numpy()
-        values = _logistic(table[rows]) if self._output == "logits" else table[rows, -1]
-        return self._checked(world, values, rows, next_step=_LOGITS)
+        return _logistic(table[rows]) if self._output == "logits" else table[rows, -1]
 
     def _check_signature(self) -> None:
         try:
@@ -84,12 +114,12 @@ class ModuleAdapter(Adapter):
             what, allowed = f"the model {self.name!r}", "forward(x, edge_index)"
             raise ParameterError(what, got, allowed, _CALLABLE) from error
 
-    def _forward(self, graph: SensitiveGraph) -> object:
-        first = next(self._module.parameters(), next(self._module.buffers(), graph.x))
-        kind = first.dtype if first.is_floating_point() else graph.x.dtype
+    def _forward(self, x: Tensor, edge_index: Tensor) -> object:
+        first = next(self._module.parameters(), next(self._module.buffers(), x))
+        kind = first.dtype if first.is_floating_point() else x.dtype
         # Copies: a layer that works in place must not reach the graph.
-        x = graph.x.to(first.device, kind, copy=True)
-        edge_index = graph.edge_index.to(first.device, copy=True)
+        x = x.to(first.device, kind, copy=True)
+        edge_index = edge_index.to(first.device, copy=True)
         with torch.no_grad(), _evaluating(self._module) as caches:
             if caches:
                 self._note(
@@ -121,6 +151,39 @@ class ModuleAdapter(Adapter):
         add_up = "sum" if found == "probabilities" else "do not sum"
         self._note(f"Its two columns of outputs {add_up} to 1 and are read as {found}.")
         return found
+
+
+def _inputs(around: Surroundings, degrees: bool) -> tuple[Tensor, Tensor]:
+    """Features and edges of the surroundings.
+
+    With `degrees`, also those whose neighbours are not all there have as many edges as in the
+    graph: the others come from one more node.
+    """
+    if not degrees:
+        return around.x, torch.from_numpy(around.edges)
+    rim, missing = around.rim
+    outside = np.stack([np.full(missing.sum(), len(around.x)), np.repeat(rim, missing)])
+    back = around.edges[::-1, ~around.inner[around.edges[0]]]
+    edges = torch.from_numpy(np.concatenate([around.edges, back, outside], axis=1))
+    return torch.cat([around.x, torch.zeros_like(around.x[:1])]), edges
+
+
+@contextmanager
+def _counting_hops(module: nn.Module) -> Iterator[Callable[[], int]]:
+    """Yields what tells, afterwards, how often messages were passed on inside."""
+    count = 0
+
+    def add(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    layers = [part for part in module.modules() if isinstance(part, MessagePassing)]
+    handles = [layer.register_propagate_forward_hook(add) for layer in layers]
+    try:
+        yield lambda: count
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def _logistic(logits: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from torch import Tensor
 from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
+from fairgear.causal import Surroundings
 from fairgear.errors import NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.tables.values import listed
@@ -105,6 +107,13 @@ class TableAdapter(Adapter):
         rows = nodes.cpu()
         values = self._call(world, rows, self._cut.method)
         return self._checked(world, values, rows.numpy(), next_step="return probabilities")
+
+    def near(self, worlds: Sequence[World], nodes: Sequence[Tensor]) -> Floats:
+        """The same from their rows alone."""
+        around = Surroundings.of([world.local for world in worlds], nodes, 0)
+        people = around.people()
+        world = World(worlds[0].protocol, worlds[0].intervention, 0, people.sens, lambda: people)
+        return self._call(world, torch.from_numpy(around.targets), self._cut.method)
 
     def _call(self, world: World, rows: Tensor, method: Method) -> Floats:
         features = self._features(world.graph, rows)

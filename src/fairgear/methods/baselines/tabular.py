@@ -6,6 +6,7 @@ They are floors: what a graph method gains from the graph, it gains over these.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -18,6 +19,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
+from fairgear.causal import LocalWorld, Surroundings
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.base import METHODS, Method, Scores, check_trainable, columns_of
@@ -204,6 +206,11 @@ class Tabular(Method):
         """Probabilities (m, 2); the graph may differ from the one in `fit`."""
         positive = self._scores(self._inputs(graph, nodes))
         return np.stack([1 - positive, positive], axis=1)
+
+    def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores:
+        """The same from their rows alone."""
+        around = Surroundings.of(worlds, nodes, 0)
+        return self.predict_proba(around.people(), nodes=torch.from_numpy(around.targets))
 
     @abstractmethod
     def _learn(self, train: Labelled, val: Labelled) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
@@ -14,8 +14,16 @@ import torch.nn.functional as F
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
+from fairgear.causal import LocalWorld, Surroundings
 from fairgear.graph import SensitiveGraph, rows_of
-from fairgear.methods.base import FitCheckpoints, NetworkMethod, check_trainable, run_key
+from fairgear.methods.base import (
+    FitCheckpoints,
+    NetworkMethod,
+    Scores,
+    check_trainable,
+    probabilities,
+    run_key,
+)
 from fairgear.methods.baselines.neighbors import Links, Neighbors, NodeBatch
 from fairgear.methods.features import FeatureScaler
 from fairgear.nn import objectives
@@ -236,6 +244,26 @@ class WholeGraph(NetworkMethod):
         inputs = self._inputs(graph)
         z, logits = outputs(self._modules["network"], inputs, targets, self._settings)
         yield z.cpu(), logits.cpu()
+
+    @torch.no_grad()
+    def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores:
+        """The same from those whom the layers read around them."""
+        self._fitted_threshold()
+        device = self.torch_device()
+        network = self._modules["network"].to(device)
+        self.scaler_.check(worlds[0].factual)
+        parts = []
+        for around in Surroundings.parts(worlds, nodes, self._settings.layers):
+            x = self.scaler_.to(self._home()).scaled(around.x).to(device)
+            if self._settings.use_sens:
+                x = torch.cat([x, around.sens.to(x)[:, None]], dim=1)
+            edges, degree = (
+                torch.from_numpy(of).to(device) for of in (around.edges, around.degree)
+            )
+            ones = torch.ones(edges.shape[1], device=device)
+            _, logits = network(x, Neighbors.of_edges(edges, ones, degree))
+            parts.append(logits[torch.from_numpy(around.targets).to(device)].cpu())
+        return probabilities(torch.cat(parts))
 
     def _inputs(self, graph: SensitiveGraph) -> Inputs:
         home = self._home()
