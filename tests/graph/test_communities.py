@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph
+from fairgear.graph import SensitiveGraph, regions
 from fairgear.graph.communities import communities
 from fairgear.graph.edges import undirected_edges
 
@@ -61,6 +61,20 @@ def test_planted_groups_are_found() -> None:
     mixed = sum(np.bincount(planted[label == c]).max() for c in np.unique(label)) / n
     assert found > 0.9
     assert mixed > 0.9
+
+
+def test_regions_are_larger_communities() -> None:
+    n = 900
+    around = torch.arange(n)
+    # A ring of people linked to the next three: nothing but distance.
+    steps = torch.cat([torch.stack([around, (around + step) % n]) for step in (1, 2, 3)], dim=1)
+    edges = undirected_edges(steps, n)
+    graph = SensitiveGraph(torch.ones(n, 1), edges, sens=torch.zeros(n).long())
+    small, large = communities(graph), regions(graph)
+    assert int(torch.bincount(small).max()) <= 30
+    assert 30 < int(torch.bincount(large).max()) <= n // 8
+    crossing = [int((label[edges[0]] != label[edges[1]]).sum()) for label in (small, large)]
+    assert crossing[1] < crossing[0] / 1.5
 
 
 @settings(max_examples=40, deadline=None)

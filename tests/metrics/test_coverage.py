@@ -78,16 +78,29 @@ def test_rates(count: int, mean_size: float, rate: float, correlation: float) ->
 
 @pytest.mark.parametrize(("count", "rate"), [(60, 0.0), (60, 0.005), (60, 0.06), (12, 0.05)])
 def test_rates_of_nobody(count: int, rate: float) -> None:
-    """Where a whole community flips or none of it, many samples show no flip at all."""
+    """Where a whole community flips or none of it, many samples show no flip: hence 1."""
     rng = np.random.default_rng(2)
     repetitions, covered, nobody = 500, 0, 0
     for _ in range(repetitions):
         clusters = cluster_labels(rng, count, 30)
         hits = (rng.random(count) < rate)[clusters]
         nobody += not hits.any()
-        covered += rate in rate_interval(hits, clusters)
+        covered += rate in rate_interval(hits, clusters, correlation=1.0)
     assert nobody / repetitions == pytest.approx((1 - rate) ** count, abs=0.07)
     assert covered / repetitions >= LEAST
+
+
+def test_rates_where_neighbouring_communities_flip_together() -> None:
+    rng = np.random.default_rng(10)
+    repetitions, rate, covered, alone = 500, 0.1, 0, 0
+    regions = np.repeat(np.arange(16), 60)
+    clusters = np.repeat(np.arange(64), 15)
+    for _ in range(repetitions):
+        hits = rng.random(len(clusters)) < clustered(rng, regions, rate, 0.1)
+        covered += rate in rate_interval(hits, clusters, regions=regions)
+        alone += rate in rate_interval(hits, clusters)
+    assert covered / repetitions >= LEAST
+    assert alone / repetitions < 0.88
 
 
 def test_resampling_nodes_does_not_cover() -> None:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fairgear.errors import ParameterError, UndefinedMetricWarning
 from fairgear.metrics import (
@@ -15,8 +16,8 @@ from fairgear.metrics import (
     rate_interval,
     weighted_auroc,
 )
-from fairgear.metrics.inputs import Floats
-from fairgear.metrics.rates import exact_interval
+from fairgear.metrics.inputs import Floats, Integers
+from fairgear.metrics.rates import effective_size, exact_interval
 
 
 def test_an_interval_is_two_numbers() -> None:
@@ -106,17 +107,54 @@ def test_nobody_flips_is_no_certainty() -> None:
     n = 1000
     alone, together = np.arange(n), np.arange(n) // 20
     singles = rate_interval(np.zeros(n), alone)
-    assert singles.low == 0
-    assert singles.high == pytest.approx(3.69 / n, rel=0.02)
-    # Communities may flip as one unless told otherwise, so only their number counts.
-    whole = rate_interval(np.zeros(n), together)
-    assert whole.high == pytest.approx(1 - 0.025 ** (1 / 50), rel=0.06)
+    assert tuple(singles) == pytest.approx((0, 1 - 0.025 ** (1 / n)))
+    # Communities flip as one if told so: then only their number counts.
+    whole = rate_interval(np.zeros(n), together, correlation=1.0)
+    assert tuple(whole) == pytest.approx((0, 1 - 0.025 ** (1 / 50)))
     free = rate_interval(np.zeros(n), together, correlation=0.0)
-    assert singles.high == pytest.approx(free.high, rel=0.06)
-    some = rate_interval(np.zeros(n), together, correlation=0.1)
-    assert free.high < some.high < whole.high
+    assert tuple(free) == pytest.approx(tuple(singles))
+    usual = rate_interval(np.zeros(n), together)
+    assert usual.high == pytest.approx(1 - 0.025 ** ((1 + 19 * 0.2) / n))
     everybody = rate_interval(np.ones(n), together)
-    assert tuple(everybody) == pytest.approx((1 - whole.high, 1))
+    assert tuple(everybody) == pytest.approx((1 - usual.high, 1))
+    # Nobody flips in any region either: larger groups add nothing.
+    assert rate_interval(np.zeros(n), together, regions=together // 5) == usual
+
+
+def test_the_effective_size_from_communities_and_regions() -> None:
+    rng = np.random.default_rng(3)
+    regions = np.repeat(np.arange(10), rng.integers(50, 150, 10))
+    clusters = regions * 4 + rng.integers(0, 4, len(regions))
+    hits = (rng.random(len(regions)) < rng.beta(1, 3, 10)[regions]).astype(np.float64)
+    n, rate = len(hits), float(hits.mean())
+
+    def effect(label: Integers) -> float:
+        names, sizes = np.unique(label, return_counts=True)
+        without = np.array([hits[label != name].mean() for name in names])
+        jackknife = (len(names) - 1) / len(names) * np.sum((without - rate) ** 2)
+        few = stats.t.ppf(0.975, n**2 / np.sum(sizes**2) - 1) / stats.norm.ppf(0.975)
+        return float(jackknife / (rate * (1 - rate) / n) * few**2)
+
+    larger = effect(regions)
+    assert larger > effect(clusters) > 1
+    assumed = 1 + 0.2 * (np.sum(np.bincount(clusters) ** 2) / n - 1)
+    known = min(len(np.unique(clusters[hits == value])) for value in (0, 1))
+    for estimated, groups in ((effect(clusters), clusters), (larger, regions)):
+        size = n / ((known * estimated + 2 * assumed) / (known + 2))
+        assert effective_size(hits, clusters, groups, level=0.95) == pytest.approx(size)
+    wide = rate_interval(hits, clusters, regions=regions)
+    assert tuple(wide) == pytest.approx(tuple(exact_interval(rate, size)))
+    alone = rate_interval(hits, clusters)
+    assert wide.low < alone.low < alone.high < wide.high
+
+
+def test_one_region_says_nothing() -> None:
+    hits, clusters = np.arange(60) % 3 == 0, np.arange(60) // 6
+    one = rate_interval(hits, clusters, regions=np.zeros(60))
+    assert one == rate_interval(hits, clusters)
+    # With one community the assumed correlation is all there is.
+    alone = rate_interval(hits, np.zeros(60))
+    assert alone == exact_interval(float(hits.mean()), 60 / (1 + 59 * 0.2))
 
 
 def test_flips_that_go_together_widen_the_interval() -> None:
@@ -148,5 +186,7 @@ def test_bad_input_is_refused() -> None:
         rate_interval([0, 1], [0, 1], level=95)
     with pytest.raises(ParameterError, match="correlation"):
         rate_interval([0, 1], [0, 1], correlation=-1)
+    with pytest.raises(ParameterError, match="regions"):
+        rate_interval([0, 1], [0, 1], regions=[0, 1, 1])
     with pytest.raises(ParameterError, match="draws"):
         cluster_bootstrap(lambda w: w[:, 0], [0, 1], draws=1)

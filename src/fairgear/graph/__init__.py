@@ -1,6 +1,6 @@
 """The one object that travels: a graph with a validated sensitive attribute, and its splits."""
 
-from fairgear.graph.communities import communities
+from fairgear.graph.communities import communities, regions
 from fairgear.graph.edges import closed_neighborhood_mean, degrees, undirected_edges
 from fairgear.graph.read_graph import read_graph
 from fairgear.graph.sensitive_graph import SensitiveGraph, rows_of
@@ -33,6 +33,7 @@ __all__ = [
     "from_tables",
     "open_stored",
     "read_graph",
+    "regions",
     "rows_of",
     "similarity_edges",
     "similarity_graph",

@@ -24,6 +24,9 @@ Integers = NDArray[np.int64]
 
 # A sweep without a move ends the level; this bounds the time on adversarial graphs.
 MAX_SWEEPS = 30
+# A region has at most this part of the people. Eight regions are few for a variance, but with fewer
+# people in each, what neighbouring communities share is missed.
+REGIONS = 8
 
 
 def communities(graph: SensitiveGraph, max_size: int | None = None) -> Tensor:
@@ -56,6 +59,11 @@ def communities(graph: SensitiveGraph, max_size: int | None = None) -> Tensor:
         target = moved[neighbor]
         size = np.bincount(moved, weights=size).astype(np.int64)
     return torch.from_numpy(label)[graph.canonical.numbers].to(graph.x.device)
+
+
+def regions(graph: SensitiveGraph) -> Tensor:
+    """Region of each node: a community of up to an eighth of all, where those of √n are linked."""
+    return communities(graph, max_size=max(len(graph.x) // REGIONS, 1))
 
 
 def _compressed(

@@ -39,6 +39,7 @@ from fairgear.metrics.intervals import (
 )
 from fairgear.metrics.rates import (
     MIN_COMMUNITIES,
+    as_regions,
     combined_interval,
     effective_size,
     exact_interval,
@@ -49,7 +50,12 @@ Mask = NDArray[np.bool_]
 
 
 def paired_interval(
-    first: Values, second: Values, clusters: Values, *, level: float = 0.95
+    first: Values,
+    second: Values,
+    clusters: Values,
+    *,
+    level: float = 0.95,
+    regions: Values | None = None,
 ) -> Interval:
     """Interval of mean(first) − mean(second), two shares of the same people.
 
@@ -68,19 +74,18 @@ def paired_interval(
         second: the same for the other model.
         clusters: the community of each person.
         level: probability that the interval covers, at least.
+        regions: larger groups of each person, as in `rate_interval`.
     """
     one, label = clustered_shares("first", first, clusters, level)
     other = as_shares("second", second)
     same_length(first=one, second=other)
     change = one - other
-    whole = effective_size(change, label, level=level)
+    size = partial(effective_size, clusters=label, regions=as_regions(regions, label), level=level)
+    whole = size(change)
     parts = [np.maximum(change, 0), np.maximum(-change, 0)]
     up, down = (float(part.mean()) for part in parts)
     ends = [
-        exact_interval(
-            float(part.mean()), min(whole, effective_size(part, label, level=level)), level=level
-        )
-        for part in parts
+        exact_interval(float(part.mean()), min(whole, size(part)), level=level) for part in parts
     ]
     apart = math.sqrt(up * down / ((1 - up) * (1 - down))) if up * down > 0 else 0.0
     return combined_interval(up, ends[0], down, ends[1], correlation=-apart)

@@ -33,6 +33,7 @@ from fairgear.metrics.intervals import (
     resampled_correlation,
 )
 from fairgear.metrics.rates import (
+    CORRELATION,
     MIN_COMMUNITIES,
     difference_interval,
     exact_interval,
@@ -162,10 +163,17 @@ def evaluate_predictions(
 
 
 def flip_estimate(
-    flips: Flips | AverageFlips, clusters: Values, *, level: float = 0.95, correlation: float = 1.0
+    flips: Flips | AverageFlips,
+    clusters: Values,
+    *,
+    level: float = 0.95,
+    correlation: float = CORRELATION,
+    regions: Values | None = None,
 ) -> Estimate:
     """A flip rate or δCF with its interval over people and, apart, the error of its draws."""
-    interval = rate_interval(flips.by_node, clusters, level=level, correlation=correlation)
+    interval = rate_interval(
+        flips.by_node, clusters, level=level, correlation=correlation, regions=regions
+    )
     return Estimate(flips.rate, interval, error=flips.error)
 
 
