@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 # Before any library reads them: models this small gain nothing from threads, and several test
@@ -10,6 +11,10 @@ from collections.abc import Iterator
 # the tests inherit them.
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = "1"
+# Compiled modules are kept, here and in child processes: rewriting the assertions of all test
+# modules takes a third of the time before the first test.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
