@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Iterator
 
 # Before any library reads them: models this small gain nothing from threads, and several test
@@ -10,6 +12,12 @@ from collections.abc import Iterator
 # the tests inherit them.
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = "1"
+# Compiled modules are kept, here and in child processes: rewriting the assertions of all test
+# modules takes a third of the time before the first test.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# What is imported stays until the end: looking for garbage among it takes seconds.
+gc.disable()
 
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
@@ -17,6 +25,11 @@ from hypothesis import settings  # noqa: E402
 # Times on a shared machine vary; a deadline would fail tests at random.
 settings.register_profile("fairgear", deadline=None, max_examples=40)
 settings.load_profile("fairgear")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -123,12 +123,13 @@ def test_damaged_results_are_measured_again_and_leftovers_removed(
     shutil.copytree(finished, out)
     before = results(out)["metrics"]
     left = out / f".metrics.a1b2.json{TEMPORARY}"
-    for damage in ("{", '{"metrics": {}, "intervals": {}, "config": {}}'):
+    for damage in ('{"metrics": {}, "intervals": {}, "config": {}}', "{"):
         (out / "metrics.json").write_text(damage)
-        left.write_text("half")
-        assert run(out=out) == 0
-        assert results(out)["metrics"] == before
-        assert not left.exists()
+        assert RunFolder(out).results() is None
+    left.write_text("half")
+    assert run(out=out) == 0
+    assert results(out)["metrics"] == before
+    assert not left.exists()
 
 
 def test_a_folder_with_nothing_but_leftovers_is_new(tmp_path: Path) -> None:

@@ -13,13 +13,14 @@ from tests.docs.pages import ROOT, Block, alike, prose_numbers
 PAGE = ROOT / "docs" / "tutorial.md"
 
 
-def test_every_block_prints_what_stands_below_it(blocks: list[Block]) -> None:
+# One test, so that no second process runs the page again.
+def test_it_prints_says_and_saves_what_stands_on_it(
+    blocks: list[Block], folder: Path, names: dict[str, Any]
+) -> None:
     assert len(blocks) == 12
     for block in blocks:
         assert block.as_shown(), block.printed
 
-
-def test_the_text_speaks_of_numbers_that_were_printed(blocks: list[Block]) -> None:
     printed = "".join(block.printed for block in blocks)
     told = prose_numbers(PAGE)
     assert len(told) > 10
@@ -27,13 +28,15 @@ def test_the_text_speaks_of_numbers_that_were_printed(blocks: list[Block]) -> No
     assert told <= set(re.findall(r"\d+\.\d+", "".join(block.shown for block in blocks)))
     assert "400 to test on" in printed
 
-
-def test_what_it_saves_is_there(blocks: list[Block], folder: Path, names: dict[str, Any]) -> None:
     page = (folder / "audit.html").read_text(encoding="utf-8")
     assert "Sage" in page
     assert "Sage" in (folder / "model-card.md").read_text(encoding="utf-8")
     assert names["unaware"].probes.sens is False
     assert names["audit"].probes.repeats is True
+
+    trained = [block.code for block in blocks if block.trained]
+    assert trained[0].startswith("gear = fg.Gear(")
+    assert 2 <= len(trained) < len(blocks) / 2
 
 
 @pytest.mark.parametrize(
@@ -66,9 +69,3 @@ def test_a_model_that_was_trained_may_differ_by_as_much_as_processors_do(
 ) -> None:
     shown = "delta_cf 0.09 0.01 0.12 second\nr2 0.01"
     assert Block("python", "", shown, printed, trained).as_shown() is same
-
-
-def test_what_hangs_on_a_trained_model_is_known(blocks: list[Block]) -> None:
-    trained = [block.code for block in blocks if block.trained]
-    assert trained[0].startswith("gear = fg.Gear(")
-    assert 2 <= len(trained) < len(blocks) / 2

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from fairgear.auditing import Worlds
-from fairgear.auditing.provenance import COMMIT
+from fairgear.auditing.provenance import COMMIT, source_commit
 from fairgear.errors import FairgearError
 from fairgear.runs import execution
 from fairgear.runs.execution import run
@@ -35,6 +35,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(COMMIT, "0123456")
+        # An earlier test may have asked for the real one; later ones ask again.
+        source_commit.cache_clear()
         made = []
 
         def counted(*graph: Any, **settings: Any) -> Any:
@@ -50,6 +52,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run_cell(second, folder, keep=False)
         torch.set_num_threads(threads)
         assert made == [0], "both runs share the worlds of their graph"
+    source_commit.cache_clear()
     return folder
 
 

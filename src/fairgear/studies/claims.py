@@ -124,13 +124,13 @@ def claim_verdicts(claim: Claim, rows: pd.DataFrame, published: pd.DataFrame) ->
         published: `dataset line metric published published_std`.
     """
     for dataset, part in rows.groupby("dataset", sort=False):
-        theirs = published[published["dataset"] == dataset]
+        theirs = published[published["dataset"] == dataset].groupby("metric")
+        paper = {name: of.set_index("line").to_dict("index") for name, of in theirs}
         for subject in claim.subjects:
+            complete = _complete(part, [subject, *claim.against])
             for metric in claim.metrics:
-                wide = _complete(part, metric, [subject, *claim.against])
-                means: Published = (
-                    theirs[theirs["metric"] == metric].set_index("line").to_dict("index")
-                )
+                wide = complete.pivot(index="seed", columns="line", values=metric)
+                means: Published = paper.get(metric, {})
                 verdict, because = _test_claim(claim, subject, metric, wide, means)
                 agrees = _in_paper(claim, subject, metric, means)
                 yield Verdict(claim.text, str(dataset), subject, metric, verdict, because, agrees)
@@ -197,12 +197,11 @@ def spearman(x: Values, y: Values) -> float:
     return float(stats.spearmanr(x, y).statistic)
 
 
-def _complete(part: pd.DataFrame, metric: str, lines: list[str]) -> pd.DataFrame:
-    """A metric by seed and line, for the seeds that all of these lines have."""
+def _complete(part: pd.DataFrame, lines: list[str]) -> pd.DataFrame:
+    """The runs of these lines with the seeds that all of them have."""
     chosen = part[part["line"].isin(lines)]
     runs = chosen.groupby("seed")["line"].nunique()
-    whole = runs.index[runs == len(set(lines))]
-    return chosen[chosen["seed"].isin(whole)].pivot(index="seed", columns="line", values=metric)
+    return chosen[chosen["seed"].isin(runs.index[runs == len(set(lines))])]
 
 
 def _test_claim(

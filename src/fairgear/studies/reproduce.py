@@ -172,9 +172,10 @@ def write_results(
         # A few steps show that everything runs, and nothing about the methods.
         found = [] if plan.quick else _verdicts(recipe, rows)
         verdicts += found
-        parts[recipe.name] = _table(recipe, rows, folder) + "\n" + verdict_table(found)
+        table = summarised(recipe, rows)
+        parts[recipe.name] = _table(recipe, table, folder) + "\n" + verdict_table(found)
         if draw:
-            _figures(recipe, rows, folder)
+            _figures(recipe, table, rows, folder)
     parts |= {"made": made(plan, records), "disagreements": disagreements()}
     parts["verdicts"] = count_table(verdicts) if verdicts else "None: too few steps, or no rows.\n"
     write_csv(verdict_frame(verdicts), folder / "verdicts.csv")
@@ -269,8 +270,7 @@ def disagreements() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(recipe: Recipe, rows: pd.DataFrame, folder: Path) -> str:
-    table = summarised(recipe, rows)
+def _table(recipe: Recipe, table: pd.DataFrame, folder: Path) -> str:
     text = paper_markdown(table)
     if recipe.published:
         text += "\n" + agreement(recipe, table)
@@ -282,19 +282,19 @@ def _table(recipe: Recipe, rows: pd.DataFrame, folder: Path) -> str:
 
 def _verdicts(recipe: Recipe, rows: pd.DataFrame) -> list[Verdict]:
     found: list[Verdict] = []
+    paper = published_of(recipe) if recipe.claims else pd.DataFrame()
     for claim in recipe.claims:
-        found += claim_verdicts(claim, rows, published_of(recipe))
+        found += claim_verdicts(claim, rows, paper)
     gear = published("table2").query("method == 'GEAR'")
     for trend in recipe.trends:
         found += trend_verdicts(trend, rows, gear)
     return found
 
 
-def _figures(recipe: Recipe, rows: pd.DataFrame, folder: Path) -> None:
+def _figures(recipe: Recipe, table: pd.DataFrame, rows: pd.DataFrame, folder: Path) -> None:
     # matplotlib takes a second to load.
     from fairgear.studies import figures
 
-    table = summarised(recipe, rows)
     if recipe.figure == "encoders" and FIGURE4 in set(table["dataset"]):
         figures.save(figures.encoder_figure(table, dataset=FIGURE4), folder / "figure4")
     elif recipe.figure == "sweeps":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,14 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
 def interval(values: Values, level: float = LEVEL) -> tuple[float, float, float]:
     """The mean and the ends of Student's interval; without a spread the ends are the mean."""
     mean, std = float(values.mean()), float(values.std(ddof=1))
-    reach = float(student.ppf((1 + level) / 2, len(values) - 1)) * std / math.sqrt(len(values))
+    reach = _quantile((1 + level) / 2, len(values) - 1) * std / math.sqrt(len(values))
     return mean, mean - reach, mean + reach
+
+
+@cache
+def _quantile(probability: float, degrees: int) -> float:
+    """Student's, kept: all lines of a study have a few numbers of seeds."""
+    return float(student.ppf(probability, degrees))
 
 
 def comparison_markdown(
@@ -146,9 +153,10 @@ def _each(table: pd.DataFrame, key: str, one: Callable[[str, Lines], str]) -> st
     """The tables of all datasets; a line has a cell for each metric, all in the table's order."""
     found = []
     for dataset, rows in table.groupby("dataset", sort=False):
-        lines = rows.groupby(key, sort=False)
-        cells = [(str(name), of.set_index("metric").to_dict("index")) for name, of in lines]
-        found.append(one(str(dataset), cells))
+        cells: dict[str, dict[Any, Any]] = {}
+        for row in rows.to_dict("records"):
+            cells.setdefault(str(row[key]), {})[row["metric"]] = row
+        found.append(one(str(dataset), list(cells.items())))
     return "\n\n".join(found) + "\n"
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import subprocess
 import sys
 import tempfile
 import textwrap
@@ -20,6 +19,8 @@ from fairgear.auditing.adapters import CommandAdapter
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FairgearError, ParameterError
+from tests.auditing.models import small_graph
+from tests.processes import exit_code
 
 SOME = torch.tensor([5, 2, 40])
 WHERE = "the model 'mine' in the world 'factual-unchanged-draw-0': "
@@ -376,20 +377,15 @@ def test_other_threads_may_run_programs(program: Program, worlds: Worlds) -> Non
     assert found.tolist() == [0.5] * 3
 
 
+def ask(command: str, temporary: Path) -> None:
+    tempfile.tempdir = str(temporary)
+    CommandAdapter(command).scores(Worlds(small_graph(60)).factual, SOME)
+
+
 def test_a_process_that_is_terminated_leaves_nothing(program: Program, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     command = f"{program(TERMINATES)} {{graph}} {shlex.quote(str(pids))}"
-    code = textwrap.dedent(
-        f"""
-        import torch
-        from fairgear.auditing import CommandAdapter, Worlds
-        from tests.auditing.models import small_graph
-        CommandAdapter({command!r}).scores(Worlds(small_graph(60)).factual, torch.arange(3))
-        """
-    )
-    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
-    ended = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
-    assert ended.returncode == -signal.SIGTERM
+    assert exit_code(ask, command, tmp_path / "temporary") == -signal.SIGTERM
     assert gone(pids)
     assert left(tmp_path) == []
 
