@@ -32,6 +32,7 @@ def table(seed: int, *, n: int = 1200, flip: float = 0.1, noise: float = 0.3) ->
         "y": (truth > 0.5) * 1,
         "sens": sens,
         "community": np.arange(n) // 6,
+        "region": np.arange(n) // 60,
         "around": people.random(n),
         "score": score,
         "label": (score > 0.55) * 1,

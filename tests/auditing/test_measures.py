@@ -34,7 +34,7 @@ def people(n: int, seed: int) -> Columns:
 
 
 def known(y: Integers, sens: Integers, clusters: Integers) -> People:
-    return People(y, sens, clusters, around=np.zeros(len(y)))
+    return People(y, sens, clusters, clusters, around=np.zeros(len(y)))
 
 
 def mean(values: list[float]) -> float:

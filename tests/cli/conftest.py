@@ -6,30 +6,15 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
 
-from fairgear.methods.gear import report
 from tests.graph.people import FRIENDS, PEOPLE
 
 # Before it is imported: what its assertions compared is then said where they fail.
 pytest.register_assert_rewrite("tests.cli.audits")
 
 from tests.cli.audits import MODELS, PROGRAM  # noqa: E402
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _few_trees() -> Iterator[None]:
-    """How well s is read from a generator is not looked at here, and takes a third of a run."""
-
-    def few(**settings: Any) -> HistGradientBoostingClassifier:
-        return HistGradientBoostingClassifier(**settings | {"max_iter": 1})
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report, "HistGradientBoostingClassifier", few)
-        yield
 
 
 @pytest.fixture(scope="module")

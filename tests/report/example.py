@@ -32,6 +32,10 @@ _METRICS = {
     "delta_eo": (0.041, 0.004, 0.121),
     "delta_dp": (0.068, 0.011, 0.139),
     "delta_cf": (0.006, 0.002, 0.014),
+    "delta_cf_min": (0.006, 0.001, 0.019),
+    "delta_cf_max": (0.104, 0.071, 0.143),
+    "delta_cf_any": (0.108, 0.076, 0.147),
+    "delta_cf_all": (0.004, 0.000, 0.016),
     "delta_cf_released": (0.002, 0.000, 0.010),
     "delta_cf_self": (0.005, 0.001, 0.013),
     "delta_cf_neighbor": (0.0061, 0.002, 0.014),
@@ -41,7 +45,7 @@ _METRICS = {
 _MODELS = (
     ("own", "Features shift by the difference of means; links follow.", 0.121),
     ("quantile", "Features keep their rank within the group.", 0.104),
-    ("features only", "Features move; links stay as they are.", 0.098),
+    ("own, links fixed", "Features move; links stay as they are.", 0.098),
     ("structure only", "Links move; features stay as they are.", 0.021),
     ("attribute only", "Nothing moves except the sensitive column.", 0.0),
 )
@@ -89,7 +93,7 @@ def hostile(value: Any, text: str = HOSTILE) -> Any:
 def example_data() -> dict[str, Any]:
     """The same audit as JSON holds it."""
     return {
-        "format": 2,
+        "format": 3,
         "model": {"name": "loans-gnn-v3", "kind": "PyTorch module", "threshold": 0.5},
         "setup": {
             "dataset": "synthetic",
@@ -110,16 +114,29 @@ def example_data() -> dict[str, Any]:
             "rows": [
                 *(_causal_model(*model) for model in _MODELS),
                 _causal_model(
-                    "cosine edges",
-                    "Links follow the cosine of the features.",
+                    "gaussian",
+                    "Features are moved by Gaussian transport.",
                     None,
-                    "the AUC on held-out pairs is 0.58, below 0.7",
+                    "nobody in group 0",
                 ),
             ],
+            "least": {"model": "own", "rate": 0.006, "interval": [0.001, 0.019]},
+            "largest": {"model": "quantile", "rate": 0.104, "interval": [0.071, 0.143]},
+            "under_any": 0.108,
+            "under_any_interval": [0.076, 0.147],
+            "under_all": 0.004,
+            "under_all_interval": [0.0, 0.016],
+            "credible": 2,
             "depends": True,
             "verdict": "The verdict depends on the causal model: δCF is 0.1210 under the causal "
             "model of this audit and from 0.0000 (attribute only) to 0.1040 (quantile) under "
             "others.",
+        },
+        "dose": {
+            "points": [
+                {"share": share, "rate": rate, "interval": [rate / 2, rate + 0.02]}
+                for share, rate in ((0.0, 0.0), (0.5, 0.002), (1.0, 0.006))
+            ]
         },
         "affected": [_person(place) for place in range(6)],
         "diagnostics": _diagnostics(),
@@ -248,8 +265,21 @@ def _causal_model(
         "difference_interval": undefined
         if difference is None
         else [difference - 0.02, difference + 0.018],
+        "part": model.endswith(" only"),
+        "trained": None if error else model == "own",
+        "credibility": None if error else _credibility(model),
         "unmoved": model == "own",
         "error": error,
+    }
+
+
+def _credibility(model: str) -> dict[str, Any]:
+    auroc = 0.97 if model == "own" else 0.56
+    return {
+        "auroc": auroc,
+        "broken": 0.19,
+        "order": "highest bill below latest",
+        "unsteadiness": 0.1,
     }
 
 

@@ -85,7 +85,7 @@ def test_tables_hold_every_number_and_keep_their_shape() -> None:
     assert groups[5][1] == "46.8 % (40.8 % to 52.3 %)"
     assert models[1][0] == "this audit's own"
     assert audit.causal_models is not None
-    assert models[-1][2:] == ["not available", audit.causal_models.rows[-1].error]
+    assert models[-1][2:] == [audit.causal_models.rows[-1].error, "not available", ""]
 
 
 def test_hostile_text_neither_formats_nor_breaks_a_table() -> None:

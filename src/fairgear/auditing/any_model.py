@@ -78,11 +78,10 @@ def audit(
         probes: whether to test what the model reads.
         level: of the intervals.
 
-    Intervals are over people, in communities of the factual graph. Where few people flip, the data
-    do not show whether neighbours flip together, and the interval then assumes that whole
-    communities do: without any flip its upper end is that of as many independent people as there
-    are communities of equal weight. That bound is safe and wide: a model that never flips is not
-    shown to flip less than it. The Monte Carlo error of the draws is separate, in the table of
+    Intervals are over people, in communities and regions of the factual graph: the rate among other
+    people like these. Where few people flip, the data do not show whether neighbours flip together,
+    and the interval then assumes a correlation within communities. `fairgear.metrics.rates` says
+    how often such intervals cover. The Monte Carlo error of the draws is separate, in the table of
     flips.
     """
     for what, count in (("self_people", self_people), ("affected_people", affected_people)):
@@ -98,7 +97,7 @@ def audit(
     estimates = factual_estimates(people, factual, notes, level=level, seed=worlds.seed)
     effects = _effects(adapter, worlds, rows, factual, self_people, notes)
     with collecting(notes):
-        flips = {effect.key: effect.row(people.clusters, level, worlds.seed) for effect in effects}
+        flips = {effect.key: effect.row(people, level, worlds.seed) for effect in effects}
     probed = probe(adapter, worlds, rows, factual) if probes else None
     table = _table(worlds.graph, rows, people, factual, effects)
     own = next((effect for effect in effects if effect.key == COUNTERFACTUAL["delta_cf"]), None)
@@ -108,7 +107,7 @@ def audit(
     if own is not None:
         if other_causal_models:
             given = (adapter, worlds.family, rows, factual)
-            ends = (flips[own.key], people.clusters)
+            ends = (flips[own.key], people)
             trained_for = _trained_for(adapter.original, worlds)
             sensitivity = measure_sensitivity(
                 *given, own, *ends, level=level, trained_for=trained_for
@@ -176,6 +175,7 @@ def _table(
         "y": people.y,
         "sens": people.sens,
         "community": people.clusters,
+        "region": people.regions,
         "around": people.around,
         "score": factual.scores,
         "label": factual.labels,

@@ -27,7 +27,7 @@ from fairgear.metrics import (
 from fairgear.metrics.inputs import Integers
 
 # Columns that both tables share, and those of each model.
-_SHARED = ("node_id", "y", "sens", "community", "around")
+_SHARED = ("node_id", "y", "sens", "community", "region", "around")
 _OWN = ("score", "label")
 
 
@@ -99,8 +99,8 @@ def compare_people(
     """Compare two models person by person.
 
     Args:
-        first: the first model's table of people: `node_id y sens community around score label`,
-            y −1 where unknown, and `flip_…` for each intervention, NaN for those who took no
+        first: the first model's table of people: `node_id y sens community region around score
+            label`, y −1 where unknown, and `flip_…` for each intervention, NaN for those who took no
             part in it.
         second: the second model's: the same people in the same order, in the same worlds.
         names: of the two models.
@@ -112,11 +112,12 @@ def compare_people(
     """
     pair = _pair(first, second)
     notes: list[str] = []
-    one, other = _factual(pair, names, notes, level=level, seed=seed)
+    regions = first["region"].to_numpy(dtype=np.int64)
+    one, other = _factual(pair, regions, names, notes, level=level, seed=seed)
     with collecting(notes):
         intervals = difference_intervals(pair, one, other, level=level, seed=seed)
     rows = tuple(
-        _flips(key, first, second, pair.clusters, notes, level=level)
+        _flips(key, first, second, notes, level=level)
         if key in COUNTERFACTUAL
         else ComparisonRow.of(key, one[key].value, other[key].value, intervals[key])
         for key in METRICS
@@ -173,10 +174,16 @@ def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
 
 
 def _factual(
-    pair: PairedPredictions, names: tuple[str, str], notes: list[str], *, level: float, seed: int
+    pair: PairedPredictions,
+    regions: Integers,
+    names: tuple[str, str],
+    notes: list[str],
+    *,
+    level: float,
+    seed: int,
 ) -> tuple[Mapping[str, Estimate], Mapping[str, Estimate]]:
     """Both models' estimates on the factual graph; notes on one of them begin with its name."""
-    people = People(pair.y, pair.sens, pair.clusters, pair.summary)
+    people = People(pair.y, pair.sens, pair.clusters, regions, pair.summary)
     found: tuple[list[str], list[str]] = ([], [])
     measured = [
         factual_estimates(people, Predictions(scores, labels), own, level=level, seed=seed)
@@ -192,7 +199,6 @@ def _flips(
     key: str,
     first: pd.DataFrame,
     second: pd.DataFrame,
-    clusters: Integers,
     notes: list[str],
     *,
     level: float,
@@ -212,5 +218,6 @@ def _flips(
             "those for whom it was measured with both models."
         )
     one, other = shares[0][both], shares[1][both]
-    interval = paired_interval(one, other, clusters[both], level=level)
+    clusters, regions = (first[key].to_numpy()[both] for key in ("community", "region"))
+    interval = paired_interval(one, other, clusters, level=level, regions=regions)
     return ComparisonRow.of(key, float(one.mean()), float(other.mean()), interval)

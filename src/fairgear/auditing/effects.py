@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
+from fairgear.auditing.people import People
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.metrics import (
     AverageFlips,
+    Estimate,
     Flips,
     Interval,
     between_worlds,
@@ -117,9 +119,14 @@ class Effect(Question):
     scores: Floats | None
     changed: Sequence[NDArray[np.bool_]] = ()
 
-    def row(self, clusters: Integers, level: float, seed: int = 0) -> FlipRow:
-        """Its line in the table of flips; `clusters` are those of all audited people."""
-        estimate = flip_estimate(self.flips, clusters[self.positions], level=level)
+    def estimate(self, people: People, level: float) -> Estimate:
+        """The flip rate with its interval; `people` are all who are audited."""
+        clusters, regions = people.clusters[self.positions], people.regions[self.positions]
+        return flip_estimate(self.flips, clusters, level=level, regions=regions)
+
+    def row(self, people: People, level: float, seed: int = 0) -> FlipRow:
+        """Its line in the table of flips; `people` are all who are audited."""
+        estimate = self.estimate(people, level)
         parts = [self.flips] if isinstance(self.flips, Flips) else self.flips.by_world.values()
         moves = ScoreMoves.of(self.moves)
         return FlipRow(
@@ -132,7 +139,7 @@ class Effect(Question):
             score_shift=float(moves.shift.mean()),
             score_shift_interval=cluster_bootstrap(
                 lambda weights: weights @ moves.shift / weights.sum(axis=1),
-                clusters[self.positions],
+                people.clusters[self.positions],
                 level=level,
                 seed=seed,
             ),

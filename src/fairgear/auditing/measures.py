@@ -105,7 +105,7 @@ def summarise_groups(
     people: People, labels: Integers, flip_share: Floats | None, *, level: float
 ) -> tuple[GroupSummary, ...]:
     """Both groups; `flip_share` is None without a causal model."""
-    y, clusters = people.y, people.clusters
+    y, clusters, regions = people.y, people.clusters, people.regions
     flips = np.full(len(y), math.nan) if flip_share is None else flip_share
 
     def summary(group: int) -> GroupSummary:
@@ -128,7 +128,9 @@ def summarise_groups(
                 for name, (values, among) in shares.items()
             },
             intervals={
-                name: rate_interval(values[among], clusters[among], level=level)
+                name: rate_interval(
+                    values[among], clusters[among], level=level, regions=regions[among]
+                )
                 if among.any()
                 else UNDEFINED
                 for name, (values, among) in shares.items()

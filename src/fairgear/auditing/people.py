@@ -9,7 +9,7 @@ import pandas as pd
 from torch import Tensor
 
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, communities, rows_of
+from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, communities, regions, rows_of
 from fairgear.hashing import node_uniform
 from fairgear.metrics.inputs import Floats, Integers
 
@@ -22,19 +22,21 @@ class People:
         y: label, −1 where unknown.
         sens: sensitive attribute.
         clusters: community.
+        regions: larger part of the graph, of several communities.
         around: mean s of the person and their neighbours.
     """
 
     y: Integers
     sens: Integers
     clusters: Integers
+    regions: Integers
     around: Floats
 
     @classmethod
     def of(cls, graph: SensitiveGraph, rows: Tensor) -> People:
         """The people in these rows."""
         around = closed_neighborhood_mean(graph.sens, graph.edge_index)
-        columns = (graph.y, graph.sens, communities(graph), around)
+        columns = (graph.y, graph.sens, communities(graph), regions(graph), around)
         return cls(*(column[rows].cpu().numpy() for column in columns))
 
 

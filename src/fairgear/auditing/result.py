@@ -105,8 +105,8 @@ class Audit:
         names: what the data call the groups and the classes.
         notes: sentences to read with the numbers, the most important first.
         people: one row for each person, by node id: `node_id` (and `node_name`, where ids are not
-            whole numbers), `y sens`, `community` (the clusters of the intervals), `around` (mean
-            s of the person and their neighbours), `score label`, for each intervention `score_…`
+            whole numbers), `y sens`, `community` and `region` (the clusters of the intervals),
+            `around` (mean s of the person and their neighbours), `score label`, for each intervention `score_…`
             (mean over the draws) and `flip_…` (share of the draws in which the label flips), NaN
             where it was not measured, and `neighbors_that_matter`.
         comparison: with another model on the same worlds, if there was one.

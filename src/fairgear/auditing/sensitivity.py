@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from torch import Tensor
@@ -13,10 +14,11 @@ from fairgear.auditing.adapters.base import Adapter, Predictions
 from fairgear.auditing.effects import AVERAGE, Effect, FlipRow, Predict, whole_graph_effects
 from fairgear.auditing.family import DOSES, FIXED, OWN, Family
 from fairgear.auditing.measures import collecting
+from fairgear.auditing.people import People
 from fairgear.auditing.world import Alternative, ByRate, World
 from fairgear.causal import Credibility
-from fairgear.metrics import UNDEFINED, Interval, flip_estimate, paired_interval, rate_interval
-from fairgear.metrics.inputs import Floats, Integers
+from fairgear.metrics import UNDEFINED, Interval, paired_interval, rate_interval
+from fairgear.metrics.inputs import Floats
 from fairgear.progress import bar
 
 # A difference of δCF that changes no verdict: one person in a hundred.
@@ -155,7 +157,7 @@ def measure_sensitivity(
     factual: Predictions,
     own: Effect,
     own_row: FlipRow,
-    clusters: Integers,
+    people: People,
     *,
     level: float,
     trained_for: Collection[str] | None = None,
@@ -169,7 +171,7 @@ def measure_sensitivity(
         factual: their predictions on the factual graph.
         own: δCF under the audit's own causal model.
         own_row: its line in the table of flips.
-        clusters: the communities of the people.
+        people: all who are audited.
         level: of the intervals.
         trained_for: names of the causal models that the model was trained for; None if unknown.
     """
@@ -189,9 +191,9 @@ def measure_sensitivity(
                 if other.error is None and not all(map(model.can_score, other.all_worlds())):
                     other = replace(other, error="no scores were computed for its worlds")
                 effect = None if other.error else average_effect(predict, other.worlds, factual)
-            row = _row(other, effect, own, own_row, clusters, level, trained_for)
+            row = _row(other, effect, own, own_row, people, level, trained_for)
             measured[other.name] = (row, effect)
-    return _judged(list(measured.values()), clusters, level)
+    return _judged(list(measured.values()), people, level)
 
 
 def measure_dose(
@@ -200,7 +202,7 @@ def measure_dose(
     rows: Tensor,
     factual: Predictions,
     own_row: FlipRow,
-    clusters: Integers,
+    people: People,
     *,
     level: float,
 ) -> Dose:
@@ -210,7 +212,7 @@ def measure_dose(
         for share in DOSES:
             worlds = family.dosed(share)
             effect = average_effect(lambda world: model.predict(world, rows), worlds, factual)
-            estimate = flip_estimate(effect.flips, clusters, level=level)
+            estimate = effect.estimate(people, level)
             points.append(DosePoint(share, estimate.value, estimate.interval))
             progress.advance()
     return Dose((*points, DosePoint(1.0, own_row.rate, own_row.interval)))
@@ -228,7 +230,7 @@ def _row(
     effect: Effect | None,
     own: Effect,
     own_row: FlipRow,
-    clusters: Integers,
+    people: People,
     level: float,
     trained_for: Collection[str] | None,
 ) -> CausalModelRow:
@@ -242,9 +244,9 @@ def _row(
     if other.name != OWN:
         # The row itself shows what is undefined.
         with collecting([]):
-            row = effect.row(clusters, level)
+            row = effect.row(people, level)
         mine, theirs = own.flips.by_node, effect.flips.by_node
-        apart = paired_interval(theirs, mine, clusters, level=level)
+        apart = paired_interval(theirs, mine, people.clusters, level=level, regions=people.regions)
     unmoved = row.score_size == own_row.score_size and bool(
         (effect.flips.by_node == own.flips.by_node).all()
     )
@@ -267,26 +269,28 @@ def _row(
 
 
 def _judged(
-    measured: Sequence[tuple[CausalModelRow, Effect | None]], clusters: Integers, level: float
+    measured: Sequence[tuple[CausalModelRow, Effect | None]], people: People, level: float
 ) -> Sensitivity:
     rows = tuple(row for row, _ in measured)
     believed = {
         row.model: (row, effect) for row, effect in measured if effect is not None and not row.part
     }
     credible = {name: one for name, one in believed.items() if one[0].credible}
-    least, largest = _bounds(credible or believed, clusters, level)
+    least, largest = _bounds(credible or believed, people, level)
     some, every = (
         _over_models((credible or believed), combine) for combine in (np.logical_or, np.logical_and)
     )
+    together = {"clusters": people.clusters, "regions": people.regions}
+    of_shares = partial(rate_interval, level=level, **together)
     depends, verdict = _verdict(rows, least, largest, float(some.mean()), len(credible))
     return Sensitivity(
         rows=rows,
         least=least,
         largest=largest,
         under_any=float(some.mean()),
-        under_any_interval=rate_interval(some, clusters, level=level),
+        under_any_interval=of_shares(some),
         under_all=float(every.mean()),
-        under_all_interval=rate_interval(every, clusters, level=level),
+        under_all_interval=of_shares(every),
         credible=len(credible),
         depends=depends,
         verdict=verdict,
@@ -296,12 +300,10 @@ def _judged(
 Measured = Mapping[str, tuple[CausalModelRow, Effect]]
 
 
-def _bounds(models: Measured, clusters: Integers, level: float) -> tuple[Bound, Bound]:
+def _bounds(models: Measured, people: People, level: float) -> tuple[Bound, Bound]:
     """The least and the largest rate, with ends that hold for all models at once (Bonferroni)."""
     each = 1 - (1 - level) / len(models)
-    ends = [
-        flip_estimate(effect.flips, clusters, level=each).interval for _, effect in models.values()
-    ]
+    ends = [effect.estimate(people, each).interval for _, effect in models.values()]
     found = []
     for pick in (min, max):
         row = pick((row for row, _ in models.values()), key=lambda row: row.rate)

@@ -117,8 +117,9 @@ def changing(graph: SensitiveGraph, rows: Tensor, sens: Tensor) -> tuple[Integer
     """Of `rows`, those whose attribute would be another, ascending, and the new values."""
     n = len(graph.sens)
     wanted, values = rows.cpu().numpy(), sens.cpu().numpy().astype(np.int64)
-    one_each = wanted.ndim == 1 and wanted.shape == values.shape
-    if not one_each or len(np.unique(wanted)) != len(wanted) or not np.isin(values, (0, 1)).all():
+    # Sets, not arrays: there are few rows, and as many calls as people.
+    different = wanted.shape == (len(values),) and len(set(wanted.tolist())) == len(wanted)
+    if not different or not set(values.tolist()) <= {0, 1}:
         got = f"rows of shape {wanted.shape} and values of shape {values.shape}"
         allowed = "different rows, and 0 or 1 for each"
         raise GraphError("people of a local world", got, allowed, "pass one value a row")

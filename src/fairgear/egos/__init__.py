@@ -2,6 +2,7 @@
 
 from fairgear.egos.batches import EgoBatch
 from fairgear.egos.index import EgoIndex, cached, clear_cache, sharded
+from fairgear.egos.nearby import NearbyEgos
 from fairgear.egos.pagerank import Egos, PageRank, find_egos, top_k_pagerank
 from fairgear.egos.structure import Structure
 
@@ -9,6 +10,7 @@ __all__ = [
     "EgoBatch",
     "EgoIndex",
     "Egos",
+    "NearbyEgos",
     "PageRank",
     "Structure",
     "cached",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fairgear.compiled import compiled, in_chunks
-from fairgear.egos.push import Flags, Ints, Keys
+from fairgear.egos.push import Flags, Graph, Ints
 from fairgear.graph.canonical import Canonical
 
 # Bits of a word: the most members that an ego can have.
@@ -79,13 +79,17 @@ def _gather(values: Tensor | Rows, n_id: Tensor, mask: Tensor) -> Tensor:
 def pack(canonical: Canonical, ids: Tensor, mask_of: Tensor) -> Tensor:
     """Words (m, k): bit j of entry [i, a] is set iff members a and j of ego i are linked."""
     indptr, indices = canonical.csr
-    members = canonical.numbers[ids].numpy()
-    mask = mask_of.numpy()
+    graph = indptr, indices, np.diff(indptr).astype(np.int32)
+    return pack_members(graph, canonical.numbers[ids].numpy(), mask_of.numpy())
+
+
+def pack_members(graph: Graph, members: Ints, mask: Flags) -> Tensor:
+    """The same, from the numbers of the members in the graph."""
     words = np.zeros(members.shape, np.int64)
 
     def work(start: int, stop: int) -> None:
         part = slice(start, stop)
-        _pack(indptr, indices, members[part], mask[part], words[part])
+        _pack(graph, members[part], mask[part], words[part])
 
     in_chunks(work, len(words), CHUNK, "ego adjacency")
     return torch.from_numpy(words)
@@ -98,13 +102,14 @@ def unpack(words: Tensor) -> Tensor:
 
 
 @compiled
-def _pack(indptr: Ints, indices: Keys, members: Ints, mask: Flags, words: Ints) -> None:
+def _pack(graph: Graph, members: Ints, mask: Flags, words: Ints) -> None:
+    indptr, indices, degrees = graph
     for row in range(len(members)):
         for a in range(members.shape[1]):
             if not mask[row, a]:
                 continue
-            first, last = indptr[members[row, a]], indptr[members[row, a] + 1]
-            neighbours = indices[first:last]
+            first = indptr[members[row, a]]
+            neighbours = indices[first : first + degrees[members[row, a]]]
             for b in range(a):
                 if not mask[row, b]:
                     continue

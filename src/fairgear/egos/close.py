@@ -36,8 +36,8 @@ LOOKS = 256
 @compiled
 def _pull(graph: Graph, node: int, table: Table) -> tuple[float, int]:
     """Mean of ρ over the neighbours of `node`, and how many were looked at."""
-    indptr, indices, _ = graph
-    first, last = indptr[node], indptr[node + 1]
+    indptr, indices, degrees = graph
+    first, last = indptr[node], indptr[node] + degrees[node]
     step = 1 + (last - first - 1) // LOOKS
     total, looks = 0.0, 0
     for edge in range(first, last, step):

@@ -65,7 +65,7 @@ def sweep(
             settled[node] += alpha * moved
             residual[node] -= moved
             share = (1.0 - alpha) * moved / degrees[node]
-            first, last = indptr[node], indptr[node + 1]
+            first, last = indptr[node], indptr[node] + degrees[node]
             followed += last - first
             for edge in range(first, last):
                 # Unsigned: no check for negative indices.

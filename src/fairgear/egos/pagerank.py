@@ -17,7 +17,7 @@ from torch import Tensor
 
 from fairgear.compiled import in_chunks, threads
 from fairgear.egos import search
-from fairgear.egos.push import Flags, Floats, Ints
+from fairgear.egos.push import Flags, Floats, Graph, Ints, Keys
 from fairgear.egos.ranking import first_places
 from fairgear.egos.structure import Structure
 from fairgear.errors import ParameterError
@@ -124,20 +124,46 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
     """The egos of `nodes` (rows; default: all) with what is known of their certainty."""
     sources = structure.canonical.numbers[checked_rows(nodes, structure.num_nodes)].numpy()
     m = len(sources)
-    ids = np.empty((m, how.k), np.int64)
-    mask = np.zeros((m, how.k), np.bool_)
-    uncertified = np.zeros(m, np.bool_)
-    if how.steps is not None:
-        _power_egos(structure, sources, how.alpha, how.steps, how.rank_by == "visits", ids, mask)
-
-    def work(start: int, stop: int) -> None:
-        part = slice(start, stop)
-        search.search(
+    if how.steps is None:
+        ids, mask, uncertified = search_egos(
             structure.arrays,
             structure.twins,
             structure.component,
             structure.component_size,
-            int(structure.degrees.max()),
+            sources,
+            how,
+        )
+    else:
+        ids, mask = np.empty((m, how.k), np.int64), np.zeros((m, how.k), np.bool_)
+        uncertified = np.zeros(m, np.bool_)
+        _power_egos(structure, sources, how.alpha, how.steps, how.rank_by == "visits", ids, mask)
+    doubtful = int(uncertified.sum())
+    if doubtful:
+        log(f"egos: {doubtful} of {m} have a last place that is tied, nearly, or past the budget")
+    return Egos(
+        structure.canonical.rows[torch.from_numpy(ids)],
+        torch.from_numpy(mask),
+        torch.from_numpy(uncertified),
+    )
+
+
+def search_egos(
+    graph: Graph, twins: Keys, component: Keys, component_size: Ints, sources: Ints, how: PageRank
+) -> tuple[Ints, Flags, Flags]:
+    """Members, mask and doubt of the egos of `sources`; all are numbers, not rows."""
+    m, most = len(sources), int(graph[2].max())
+    ids = np.empty((m, how.k), np.int64)
+    mask = np.zeros((m, how.k), np.bool_)
+    uncertified = np.zeros(m, np.bool_)
+
+    def work(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        search.search(
+            graph,
+            twins,
+            component,
+            component_size,
+            most,
             sources[part],
             float(how.alpha),
             0.0 if how.tolerance is None else float(how.tolerance),
@@ -149,17 +175,9 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
             uncertified[part],
         )
 
-    if how.steps is None:
-        # Smaller chunks for few nodes, so that every thread gets some.
-        in_chunks(work, m, max(1, min(CHUNK, m // (4 * threads()))), "egos")
-    doubtful = int(uncertified.sum())
-    if doubtful:
-        log(f"egos: {doubtful} of {m} have a last place that is tied, nearly, or past the budget")
-    return Egos(
-        structure.canonical.rows[torch.from_numpy(ids)],
-        torch.from_numpy(mask),
-        torch.from_numpy(uncertified),
-    )
+    # Smaller chunks for few nodes, so that every thread gets some.
+    in_chunks(work, m, max(1, min(CHUNK, m // (4 * threads()))), "egos")
+    return ids, mask, uncertified
 
 
 def _power_egos(

@@ -202,7 +202,7 @@ def push(
                 entry["degree"] = -degree
                 following[arrived] = slot
                 arrived += 1
-            first, last = indptr[node], indptr[node + 1]
+            first, last = indptr[node], indptr[node] + degrees[node]
             followed += last - first
             if count + last - first > len(touched):
                 table, settled, touched, queue, following = grow(

@@ -87,7 +87,7 @@ def _twins(indptr: Ints, indices: Keys) -> Keys:
     """
     n = len(indptr) - 1
     own = mix(np.arange(n, dtype=np.uint64))
-    neighbours = _neighbour_sums(indptr, indices, own)
+    neighbours = neighbour_sums(indptr, indices, own)
     twins = np.repeat(np.arange(n, dtype=np.int32)[:, None], 2, axis=1)
     connected = np.flatnonzero(np.diff(indptr) > 0)
     # No node has twins of both kinds, those it is linked to and those it is not.
@@ -133,7 +133,7 @@ def _components(indptr: Ints, indices: Keys) -> tuple[Keys, Ints]:
 
 
 @compiled
-def _neighbour_sums(indptr: Ints, indices: Keys, own: Hashes) -> Hashes:
+def neighbour_sums(indptr: Ints, indices: Keys, own: Hashes) -> Hashes:
     """For each node the sum of its neighbours' hashes."""
     sums = np.zeros(len(indptr) - 1, np.uint64)
     for node in range(len(sums)):

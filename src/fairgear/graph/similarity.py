@@ -13,6 +13,7 @@ from typing import Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor
 
@@ -184,7 +185,7 @@ class SimilarityEdges:
         if len(rows) > few or len(lost) > few:
             return None
         # Rows near a moved one may have another nearest row now.
-        lost = lost[~np.isin(lost, rows)]
+        lost = lost[~(lost[:, None] == rows).any(axis=1)]
         settled = np.concatenate([rows, lost])
         points = np.concatenate([values, columns[:, places[lost]].T])
         known = np.concatenate([np.full(len(rows), -1), places[lost]])
@@ -198,7 +199,7 @@ class SimilarityEdges:
         gained, of_each = np.unique(nearer, return_inverse=True)
         nearest = np.full(len(gained), np.inf)
         np.minimum.at(nearest, of_each, distances)
-        new = ~np.isin(lines.order[gained], settled)
+        new = ~_among(lines.order[gained], np.sort(settled))
         touched = np.concatenate([settled, lines.order[gained[new]]])
         points = np.concatenate([points, columns[:, gained[new]].T])
         least = np.concatenate([least, nearest[new]])
@@ -230,7 +231,10 @@ class SimilarityEdges:
         other = self.edge_index[1].numpy()
         before = np.concatenate([other[i:j] for i, j in zip(first, last, strict=True)])
         old = _keys(np.repeat(touched, last - first), before, n)
-        gone, fresh = np.setdiff1d(old, new), np.setdiff1d(new, old)
+        # An edge between two of them was met twice.
+        old, new = np.sort(old), np.sort(new)
+        old = old[np.append(True, old[1:] != old[:-1])[: len(old)]]
+        gone, fresh = old[~_among(old, new)], new[~_among(new, old)]
         return np.stack(np.divmod(gone, n)), np.stack(np.divmod(fresh, n))
 
     @cached_property
@@ -258,6 +262,14 @@ class SimilarityEdges:
     def _tops(self) -> Floats:
         """The largest of them in each tile."""
         return np.maximum.reduceat(self._placed, np.arange(0, len(self._placed), TILE))
+
+
+def _among(values: Integers, known: Integers) -> NDArray[np.bool_]:
+    """Which values are among some sorted ones."""
+    if not len(known):
+        return np.zeros(len(values), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.asarray(known[place] == values)
 
 
 def _keys(first: Integers, second: Integers, n: int) -> Integers:

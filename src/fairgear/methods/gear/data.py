@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import torch
 from torch import Tensor
 
-from fairgear.egos import EgoIndex
+from fairgear.causal import LocalWorld
+from fairgear.egos import EgoIndex, NearbyEgos, PageRank
 from fairgear.egos.batches import unpack
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
 from fairgear.methods.features import FeatureScaler
@@ -66,6 +68,37 @@ class EgoSource:
         n_id, mask, words, sens = (_sent(values, self.device) for values in here)
         x = self._x[members].masked_fill(~mask[..., None], 0.0)
         return Ego(x, sens * mask, unpack(words).to(x.dtype), mask, n_id)
+
+
+class LocalEgos:
+    """Returns the egos of people in worlds that differ from a graph around few people."""
+
+    def __init__(
+        self, graph: SensitiveGraph, scaler: FeatureScaler, egos: NearbyEgos, how: PageRank
+    ) -> None:
+        scaler.check(graph)
+        self._graph, self._scaler, self._egos, self._how = graph, scaler, egos, how
+
+    def __call__(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Ego:
+        """The egos of the rows `nodes[i]` in `worlds[i]`, one world after another."""
+        found = [
+            self._egos.find(self._how, world.removed, world.added, some)
+            for world, some in zip(worlds, nodes, strict=True)
+        ]
+        members, mask, words = (torch.cat(part) for part in zip(*found, strict=True))
+        here = members.to(self._graph.x.device)
+        x, sens = self._graph.x[here].cpu(), self._graph.sens[here].cpu()
+        done = 0
+        for world, some in zip(worlds, nodes, strict=True):
+            part = slice(done, done + len(some))
+            for row, new, group in zip(world.rows.tolist(), world.x, world.sens, strict=True):
+                at = members[part] == row
+                x[part][at], sens[part][at] = new.to(x.dtype), group
+            done += len(some)
+        device = self._scaler.mean.device
+        n_id, mask, words, sens = (of.to(device) for of in (members, mask, words, sens))
+        scaled = self._scaler.scaled(x).masked_fill(~mask[..., None], 0.0)
+        return Ego(scaled, sens * mask, unpack(words).to(scaled.dtype), mask, n_id)
 
 
 class ScaledRows:

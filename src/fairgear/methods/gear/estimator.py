@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -12,14 +12,22 @@ import torch
 from torch import Tensor, nn
 
 from fairgear import distributed
-from fairgear.causal import CausalModel, for_graph
-from fairgear.egos import EgoIndex, cached
+from fairgear.causal import CausalModel, LocalWorld, for_graph
+from fairgear.egos import EgoIndex, NearbyEgos, PageRank, cached
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, rows_of
-from fairgear.methods.base import METHODS, FitCheckpoints, NetworkMethod, check_trainable, run_key
+from fairgear.methods.base import (
+    METHODS,
+    FitCheckpoints,
+    NetworkMethod,
+    Scores,
+    check_trainable,
+    probabilities,
+    run_key,
+)
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import ALPHA, GearConfig, GeneratorConfig, Recipe, RecipeTrial
-from fairgear.methods.gear.data import EgoSource, GearData
+from fairgear.methods.gear.data import EgoSource, GearData, LocalEgos
 from fairgear.methods.gear.generator import CausalGenerator, FlipOnly, Generator, VaeGenerator
 from fairgear.methods.gear.generator_training import VaeTask
 from fairgear.methods.gear.network import GearNetwork
@@ -34,6 +42,8 @@ from fairgear.training import seeded, train
 _CHUNK = 1024
 # The egos of fewer people than this are not cached.
 _FEW = 32
+# Worlds of one person that are scored together.
+_TOGETHER = 64
 # The folder among the checkpoints with the egos of a large graph. It stays after the fit, since
 # the same graph is scored next, perhaps in other processes.
 _EGOS = "egos"
@@ -99,6 +109,7 @@ class Gear(NetworkMethod):
     _vae: GraphVAE | None = None
     _generator: Generator | None = None
     _advice = ""
+    _nearby: NearbyEgos | None = None
 
     def __init__(
         self,
@@ -269,6 +280,24 @@ class Gear(NetworkMethod):
         """See the class."""
         erased = ("shift",) if self._erases_means else ()
         return (*erased, *filter(None, [self.causal_model_]))
+
+    @torch.no_grad()
+    def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores:
+        """The same from the egos of these people alone."""
+        self._fitted_threshold()
+        device, graph = self.torch_device(), worlds[0].factual
+        network, scaler = self._network.to(device), self.scaler_.to(device)
+        if self._nearby is None or self._nearby.canonical is not graph.canonical:
+            self._nearby = NearbyEgos(graph.canonical)
+        how = PageRank(
+            self._fitted_config.k, ALPHA, precision=self._fitted_config.ego_precision(len(graph.x))
+        )
+        egos = LocalEgos(graph, scaler, self._nearby, how)
+        logits = [
+            network(egos(worlds[at : at + _TOGETHER], nodes[at : at + _TOGETHER]))[1]
+            for at in range(0, len(worlds), _TOGETHER)
+        ]
+        return probabilities(torch.cat(logits).cpu())
 
     def generator(self) -> Generator | None:
         """What makes the counterfactual egos of the fitted model.
