@@ -30,7 +30,7 @@ from fairgear.causal.edges import Factual
 from fairgear.causal.edges.model import EdgeModel
 from fairgear.causal.edges.regression import EdgeQuality
 from fairgear.causal.edges.terms import EdgeTerms
-from fairgear.causal.features import FEATURE_MODELS, Columns
+from fairgear.causal.features import FEATURE_MODELS, Columns, Dosed, FeatureSequential
 from fairgear.datasets import DATASETS
 from fairgear.graph import SensitiveGraph, SimilarityRule, split
 from fairgear.graph.similarity import SimilarityEdges
@@ -46,11 +46,23 @@ MODELS: dict[str, Callable[[], CausalModel]] = {
     "fitted distance": FittedCausalModel,
     "fitted quantile": lambda: FittedCausalModel("quantile"),
     "fitted cosine": lambda: FittedCausalModel(edges="cosine", gate=False),
+    "fitted location-scale": lambda: FittedCausalModel("location-scale", "fixed"),
+    "fitted gaussian": lambda: FittedCausalModel("gaussian", "fixed"),
+    "fitted sequential": lambda: FittedCausalModel("sequential", "fixed"),
+    "fitted dose": lambda: FittedCausalModel(Dosed(FeatureSequential(), 0.5), "fixed"),
 }
-SIMILARITY = ("similarity shift", "similarity quantile", "fitted distance", "fitted cosine")
-OWN_EDGES = ("fitted distance", "fitted quantile", "fitted cosine")
+# The other feature models on some of the people and fixed edges: they move each row by itself.
+FEATURES = ("fitted location-scale", "fitted gaussian", "fitted sequential", "fitted dose")
+SIMILARITY = (
+    "similarity shift",
+    "similarity quantile",
+    "fitted distance",
+    "fitted cosine",
+    *FEATURES,
+)
+OWN_EDGES = ("fitted distance", "fitted quantile", "fitted cosine", *FEATURES)
 MODELS_OF = {
-    "synthetic": ("exact", "fitted distance"),
+    "synthetic": ("exact", "fitted distance", *FEATURES),
     "bail": SIMILARITY,
     "credit": SIMILARITY,
     "german": OWN_EDGES,
@@ -224,6 +236,21 @@ def test_columns_that_belong_together_are_torn_apart(features: str, share: float
     assert (before[:, highest] >= before[:, latest]).all()
     broken = (after[:, highest] < after[:, latest])[rows].mean()
     assert broken == pytest.approx(share, abs=0.005)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+@pytest.mark.parametrize("features", FEATURE_MODELS)
+def test_one_row_alone_moves_as_among_all(name: str, features: str) -> None:
+    """The worlds of single people rely on it."""
+    graph = graph_of(name)
+    table = (graph.x if graph.raw is None else graph.raw).double().numpy()
+    sens, ids = graph.sens.numpy(), graph.node_id
+    model = FEATURE_MODELS[features]().fit(table, sens, Columns.of(graph))
+    everybody = model.moved(table, sens, 1 - sens, ids, seed=0)
+    for row in range(0, len(sens), len(sens) // 15):
+        one = slice(row, row + 1)
+        alone = model.moved(table[one], sens[one], 1 - sens[one], ids[one], seed=0)
+        assert np.array_equal(alone[0], everybody[row])
 
 
 def moved_to_one(name: str, features: str) -> tuple[Floats, Floats]:
