@@ -100,7 +100,7 @@ class Adapter(ABC):
         self.is_local = type(self).near is not Adapter.near and agrees(self, worlds, ROUNDING)
 
     def self_people(self, worlds: Worlds) -> int | None:
-        """How many people *self* is measured on by default: everyone (None) if each costs little."""
+        """How many people *self* is measured on by default; None is everyone."""
         few = self.is_local and worlds.cheap_alone and self.default_self_people == SAMPLED
         return None if few else self.default_self_people
 
