@@ -34,7 +34,8 @@ def test_egos_are_those_of_the_whole_world(seed: int, n: int, k: int, close: boo
     apart = [(i, j) for i in range(n) for j in range(i + 1, n) if (i, j) not in joined]
     precision = "close" if close else "exact"
     nearby, how = NearbyEgos(graph.canonical), PageRank(k, precision=precision)
-    before = [nearby._twins.copy(), nearby._component.copy(), nearby._size.copy()]
+    twins, component = nearby._twins.copy(), nearby._component.copy()
+    size = nearby._size.copy()
     for _ in range(6):
         gone = rng.choice(edges.shape[1], min(edges.shape[1], int(rng.integers(0, 9))), False)
         removed = edges[:, torch.from_numpy(gone)]
@@ -56,9 +57,9 @@ def test_egos_are_those_of_the_whole_world(seed: int, n: int, k: int, close: boo
                 assert np.array_equal(nearby._size, structure.component_size)
                 same = nearby._component[:, None] == nearby._component
                 assert np.array_equal(same, structure.component[:, None] == structure.component)
-        assert np.array_equal(nearby._twins, before[0])
-        assert np.array_equal(nearby._component, before[1])
-        assert np.array_equal(nearby._size, before[2])
+        assert np.array_equal(nearby._twins, twins)
+        assert np.array_equal(nearby._component, component)
+        assert np.array_equal(nearby._size, size)
         assert np.array_equal(nearby._lists.degree, np.diff(graph.canonical.csr[0]))
 
 

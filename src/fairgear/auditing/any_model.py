@@ -71,7 +71,8 @@ def audit(
         released_share: how much of a feature's change its softened worlds keep; as in the authors'
             files if not given.
         self_people: how many people, at most, *self* is measured on. If not given, everyone for a
-            method of this package, and a sample for any other model.
+            method of this package and for any model that is scored from people's surroundings,
+            and a sample for others.
         affected_people: how many of the most affected people are examined neighbour by neighbour;
             10 if not given, 3 for a command.
         other_causal_models: whether to measure δCF under a family of causal models, and by dose.
@@ -206,7 +207,7 @@ def _effects(
         )
         return []
     adapter.prepare(worlds)
-    most = adapter.default_self_people if self_people is None else self_people
+    most = adapter.self_people(worlds) if self_people is None else self_people
     alone = sample(worlds.graph, rows, len(rows) if most is None else most, worlds.seed)
     effects = measure_effects(adapter, worlds, rows, factual, alone)
     notes.extend(_about_worlds(worlds, worlds.causal_model, effects, len(rows)))

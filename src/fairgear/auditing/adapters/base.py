@@ -50,7 +50,8 @@ class Adapter(ABC):
         name: what reports call the model.
         threshold: scores above it give label 1.
         original: the wrapped model; None where it is not a Python object.
-        default_self_people: how many people *self* is measured on by default; None is everyone.
+        default_self_people: how many people *self* is measured on if each costs a whole graph; None
+            is everyone.
         default_affected_people: how many people are examined neighbour by neighbour by default.
         notes: sentences on how the model was read.
         probabilities: whether the scores are probabilities whatever the threshold is.
@@ -100,8 +101,11 @@ class Adapter(ABC):
     def prepare(self, worlds: Worlds) -> None:
         """Find out whether `near` gives what `scores` gives; an audit calls it before *self*."""
         self.is_local = type(self).near is not Adapter.near and agrees(self, worlds, ROUNDING)
-        if self.default_self_people == SAMPLED and self.is_local and worlds.cheap_alone:
-            self.default_self_people = None
+
+    def self_people(self, worlds: Worlds) -> int | None:
+        """How many people *self* is measured on by default; None is everyone."""
+        few = self.is_local and worlds.cheap_alone and self.default_self_people == SAMPLED
+        return None if few else self.default_self_people
 
     def predict_each(
         self, worlds: Iterable[World], nodes: Iterable[Tensor]
