@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ Work = Callable[[Path], Any]
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["fairgear.cli", "fairgear.runs.execution"])
+# Before a test sets a temporary folder of its own, whose name may be too long for a socket's.
+get_temp_dir()
 
 
 def started(work: Callable[..., None], *args: Any) -> ForkServerProcess:

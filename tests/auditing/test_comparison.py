@@ -70,7 +70,10 @@ def test_rows_are_the_metrics_of_both() -> None:
         assert row.difference in row.interval, key
     share = "flip_strict_self"
     assert rows["delta_cf_self"].interval == paired_interval(
-        first[share].to_numpy(), second[share].to_numpy(), first["community"].to_numpy()
+        first[share].to_numpy(),
+        second[share].to_numpy(),
+        first["community"].to_numpy(),
+        regions=first["region"].to_numpy(),
     )
     assert result.notes == ()
 

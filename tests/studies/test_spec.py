@@ -26,6 +26,7 @@ def test_settings_of_an_entry() -> None:
         "self_people": 500,
         "affected_people": 0,
         "other_causal_models": False,
+        "protocol": "strict",
         "device": None,
         "quick": False,
         "settings": {**METHODS["gcn"].config_type().to_dict(), "dim": 8, "use_sens": False},

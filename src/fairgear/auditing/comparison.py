@@ -100,8 +100,8 @@ def compare_people(
 
     Args:
         first: the first model's table of people: `node_id y sens community region around score
-            label`, y −1 where unknown, and `flip_…` for each intervention, NaN for those who took no
-            part in it.
+            label`, y −1 where unknown, and `flip_…` for each intervention, NaN for those who took
+            no part in it.
         second: the second model's: the same people in the same order, in the same worlds.
         names: of the two models.
         level: of the intervals, each taken by itself.

@@ -118,15 +118,20 @@ def others(graph: SensitiveGraph, model: CausalModel) -> dict[str, Worlds]:
     edgeless = graph.replace(edge_index=graph.edge_index[:, :0])
     moved = graph.replace(x=torch.cat([graph.x[:, :1], graph.x[:, 1:] * 2], dim=1))
     return {
-        "graph": Worlds(edgeless, model, draws=1),
-        "graph and features": Worlds(graph.permute(torch.arange(60).flip(0)), model, draws=1),
-        "features": Worlds(moved, model, draws=1),
-        "causal model": Worlds(graph, FittedCausalModel().fit(graph), draws=1),
-        "draws": Worlds(graph, draws=2),
-        "seed": Worlds(graph, draws=1, seed=1),
-        "released share": Worlds(graph, draws=1, released_share=0.5),
-        "draws and seed": Worlds(edgeless, model, draws=2, seed=1),
-        "labels or split": Worlds(graph.replace(y=1 - graph.y), model, draws=1),
+        "graph": Worlds(edgeless, model, draws=1, protocol="released"),
+        "graph and features": Worlds(
+            graph.permute(torch.arange(60).flip(0)), model, draws=1, protocol="released"
+        ),
+        "features": Worlds(moved, model, draws=1, protocol="released"),
+        "causal model": Worlds(graph, FittedCausalModel().fit(graph), draws=1, protocol="released"),
+        "draws": Worlds(graph, draws=2, protocol="released"),
+        "seed": Worlds(graph, draws=1, seed=1, protocol="released"),
+        "protocol": Worlds(graph, draws=1),
+        "draws and seed": Worlds(edgeless, model, draws=2, seed=1, protocol="released"),
+        "released share": Worlds(graph, draws=1, protocol="released", released_share=0.5),
+        "labels or split": Worlds(
+            graph.replace(y=1 - graph.y), model, draws=1, protocol="released"
+        ),
     }
 
 

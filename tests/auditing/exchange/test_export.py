@@ -32,7 +32,7 @@ def graph() -> SensitiveGraph:
 
 @pytest.fixture
 def worlds(graph: SensitiveGraph) -> Worlds:
-    return Worlds(graph, draws=2, seed=3)
+    return Worlds(graph, draws=2, seed=3, protocol="released")
 
 
 def test_everything_is_there(worlds: Worlds, tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_everything_is_there(worlds: Worlds, tmp_path: Path) -> None:
     manifest = export_worlds(worlds, folder, nodes=NODES, self_people=4, about=about, extra=[other])
     assert manifest.to_dict() == read_manifest(folder).to_dict()
     found = json.loads((folder / "manifest.json").read_text())
-    assert found["format"] == 3
+    assert found["format"] == 4
     assert found["graph_format"] == "csv"
     assert found["fingerprint"] == worlds.fingerprint
     assert found["graph"] == worlds.graph.fingerprint("edge_index", "sens", "node_id")
@@ -134,7 +134,7 @@ def test_an_interrupted_export_goes_on(
     (half / "nodes.csv").rename(half / f".nodes.x.csv{TEMPORARY}")
     done = len(made) - 1 - 1
     made.clear()
-    fresh = Worlds(graph, draws=2, seed=3)
+    fresh = Worlds(graph, draws=2, seed=3, protocol="released")
     manifest = export_worlds(counted(fresh, -1), tmp_path, nodes=NODES, self_people=3)
     assert len(made) == (4 + 2 + 3) - done
     assert whole.stat().st_mtime_ns == before
@@ -156,7 +156,12 @@ def test_a_folder_of_something_else(worlds: Worlds, graph: SensitiveGraph, tmp_p
     alone = "worlds that differ in people for self, or other causal models"
     for again, folder, self_people, got in (
         (worlds, tmp_path / "a", 1, alone),
-        (Worlds(graph, draws=2, seed=4), tmp_path / "a", 0, "worlds that differ in seed"),
+        (
+            Worlds(graph, draws=2, seed=4, protocol="released"),
+            tmp_path / "a",
+            0,
+            "worlds that differ in seed",
+        ),
         (Worlds(scaled, fitted), tmp_path / "c", 0, "worlds that differ in features"),
         (worlds, tmp_path / "b", 0, "other files"),
         (worlds, tmp_path / "b" / "thesis.txt", 0, "not a directory"),
@@ -183,9 +188,16 @@ def test_what_differs_is_named(
 ) -> None:
     begun = {"dataset": "german", "seed": 3, "draws": 2, "nodes": "test", "self_people": 0}
     begun |= {"data": {"label": "y", "drop": ["a"]}}
-    export_worlds(Worlds(graph, draws=2, seed=3), tmp_path, self_people=0, about={"audit": begun})
+    export_worlds(
+        Worlds(graph, draws=2, seed=3, protocol="released"),
+        tmp_path,
+        self_people=0,
+        about={"audit": begun},
+    )
     # What follows from a setting, such as other draws and other people, is not named beside it.
-    again = Worlds(graph, draws=about.get("draws", 2), seed=about.get("seed", 3))
+    again = Worlds(
+        graph, draws=about.get("draws", 2), seed=about.get("seed", 3), protocol="released"
+    )
     with pytest.raises(FileError) as caught:
         export_worlds(
             again,
