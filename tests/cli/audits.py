@@ -14,6 +14,8 @@ from fairgear.cli import main
 
 FILES = {"metrics.json", "people.parquet", "report.html", "model-card.md"}
 # Little to do: one draw, two people alone, no other causal model.
+# What a quick audit or run does not measure.
+UNUSUAL = [f"delta_cf_{which}" for which in ("min", "max", "any", "all", "released")]
 QUICK = ["--draws", "1", "--self-people", "2", "--no-other-causal-models"]
 COLUMNS = ["--label", "approved", "--sensitive", "sex"]
 OWN = ["people.csv", *COLUMNS, "--edges", "friends.csv"]

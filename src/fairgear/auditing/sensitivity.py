@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 from torch import Tensor
@@ -280,8 +279,10 @@ def _judged(
     some, every = (
         _over_models((credible or believed), combine) for combine in (np.logical_or, np.logical_and)
     )
-    together = {"clusters": people.clusters, "regions": people.regions}
-    of_shares = partial(rate_interval, level=level, **together)
+
+    def of_shares(shares: Floats) -> Interval:
+        return rate_interval(shares, people.clusters, level=level, regions=people.regions)
+
     depends, verdict = _verdict(rows, least, largest, float(some.mean()), len(credible))
     return Sensitivity(
         rows=rows,

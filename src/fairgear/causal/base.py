@@ -120,6 +120,10 @@ class CausalModel(ABC):
         """Plain sentences that every result of this model must be read with."""
         return ()
 
+    def _diagram(self) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+        """The parents of each node of a causal diagram, and the nodes that keep their values."""
+        return {}, ()
+
     def _quality(self) -> dict[str, Any]:
         """How well the model describes the graph, if that was measured; JSON-ready."""
         return {}
@@ -185,6 +189,13 @@ class FeatureCausalModel(CausalModel):
     def features(self) -> str:
         """The name of the feature model."""
         return self.feature_model.name
+
+    def _diagram(self) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+        diagram = getattr(self.feature_model, "diagram", None)
+        if diagram is None:
+            return {}, ()
+        kept = (*self.feature_model.resolving, *diagram.resolving)
+        return dict(diagram.parents), tuple(dict.fromkeys(kept))
 
     @abstractmethod
     def table(self, graph: SensitiveGraph) -> tuple[Floats, Integers]:

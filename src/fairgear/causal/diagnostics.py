@@ -80,6 +80,9 @@ class Diagnostics:
         effects: one for each whole-graph intervention.
         quality: how well a fitted model describes the graph; empty if nothing is fitted.
         notes: sentences that every result of the model must be read with.
+        diagram: the parents of each node of the user's diagram, the attribute among them; empty
+            without one.
+        resolving: the nodes that keep their values.
     """
 
     model: str
@@ -87,6 +90,8 @@ class Diagnostics:
     effects: tuple[Effect, ...]
     quality: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    diagram: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    resolving: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         effects = "; ".join(
@@ -127,7 +132,14 @@ def diagnose(
         else:
             world = model.counterfactual(graph, at_rate(graph, rate, seed=seed), seed=seed)
         effects.append(_effect(name, graph, world, before))
-    return Diagnostics(model.name, model.exact, tuple(effects), model._quality(), model.notes)
+    return Diagnostics(
+        model.name,
+        model.exact,
+        tuple(effects),
+        model._quality(),
+        model.notes,
+        *model._diagram(),
+    )
 
 
 def edge_changes(before: SensitiveGraph, after: SensitiveGraph) -> tuple[Tensor, Tensor]:

@@ -19,6 +19,7 @@ from fairgear.metrics import METRICS
 from fairgear.report import numbers
 from fairgear.report.sections.comparison import comparison_chart, comparison_verdict
 from fairgear.report.sections.diagnostics import diagnostics_section
+from fairgear.report.sections.diagram import drawing
 from fairgear.report.sections.flips import (
     causal_model_chart,
     causal_model_name,
@@ -78,6 +79,7 @@ def render_page(audit: Audit) -> str:
         headline=headline(audit),
         flips=flip_section(audit),
         diagnostics=audit.diagnostics and diagnostics_section(audit.diagnostics),
+        diagram=audit.diagnostics and drawing(audit.diagnostics),
         groups=group_section(audit),
         generator=None if generator is None else generator_section(generator),
         stages=None if training is None else training_section(training),
