@@ -1,7 +1,7 @@
 """Milliseconds of one person's world: from their surroundings, and by the whole graph.
 
-    python -m benchmarks.local_worlds
-    python -m benchmarks.local_worlds --people 100000
+    python -m benchmarks.local_worlds bail drawn
+    python -m benchmarks.local_worlds drawn --people 100000
 
 The models are a GraphSAGE of two layers in plain PyG and a Gear trained for few steps: what they
 learned does not change what a world costs. On Bail edges follow its rule; on a drawn graph with
@@ -31,7 +31,7 @@ from fairgear.graph import SensitiveGraph, split, undirected_edges
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "local_worlds.csv"
 # People in their own world: all of a part, and those for whom the whole graph is scored too.
-TIMED, WHOLE = 512, 8
+TIMED, WHOLE = 512, 2
 # People of the drawn graph that the law is fitted to.
 FITTED = 20_000
 
@@ -133,20 +133,30 @@ def measured(name: str, model: Adapter, worlds: Worlds) -> dict[str, Any]:
 def main() -> None:
     """Measure, print, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("graphs", nargs="*", default=["bail", "drawn"], choices=["bail", "drawn"])
+    parser.add_argument("--models", nargs="*", default=["GraphSAGE in PyG", "Gear"])
     parser.add_argument("--people", type=int, default=1_000_000)
     chosen = parser.parse_args()
-    bail, large = split(datasets.load("bail")), drawn(chosen.people)
-    cases = (
-        (bail, for_graph(bail), small_gear(bail)),
-        (large, fitted(chosen.people), small_gear(drawn(min(chosen.people, 4000)))),
-    )
-    found = []
-    for graph, causal_model, gear in cases:
-        worlds = Worlds(graph, causal_model)
-        torch.manual_seed(0)
-        for name, model in (("GraphSAGE in PyG", Sage(graph.x.shape[1])), ("Gear", gear)):
-            found.append(measured(name, adapt(model), worlds))
+    found: list[dict[str, Any]] = []
+    for name in chosen.graphs:
+        if name == "bail":
+            graph = small = split(datasets.load("bail"))
+            worlds = Worlds(graph, for_graph(graph))
+        else:
+            graph, small = drawn(chosen.people), drawn(min(chosen.people, 4000))
+            worlds = Worlds(graph, fitted(chosen.people))
+        for kind in chosen.models:
+            torch.manual_seed(0)
+            model = small_gear(small) if kind == "Gear" else Sage(graph.x.shape[1])
+            found.append(measured(kind, adapt(model), worlds))
             print(found[-1], flush=True)
+    # What was not measured now stays.
+    new = {(row["graph"], row["model"]) for row in found}
+    if RESULTS.exists():
+        with RESULTS.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        found += [row for row in rows if (row["graph"], row["model"]) not in new]
+        found.sort(key=lambda row: (row["graph"], row["model"]))
     with RESULTS.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
         writer.writeheader()
