@@ -23,7 +23,7 @@ def test_it_prints_says_and_saves_what_stands_on_it(
 
     printed = "".join(block.printed for block in blocks)
     told = prose_numbers(PAGE)
-    assert len(told) > 10
+    assert len(told) > 5
     # Those on the page are checked against the run above; here, text against outputs.
     assert told <= set(re.findall(r"\d+\.\d+", "".join(block.shown for block in blocks)))
     assert "400 to test on" in printed

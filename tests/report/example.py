@@ -341,6 +341,8 @@ def _diagnostics() -> dict[str, Any]:
             }
             for name, people, change, added, removed in effects
         ],
+        "diagram": {"sex": [], "job": ["sex"], "a very long name of income": ["sex", "job"]},
+        "resolving": ["job"],
         "quality": {
             "edges": "likeness",
             "gate_open": True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,6 +35,11 @@ class Arrow:
     y1: int
     x2: int
     y2: int
+
+    @property
+    def angle(self) -> float:
+        """Of its tip, in degrees."""
+        return round(math.degrees(math.atan2(self.y2 - self.y1, self.x2 - self.x1)), 1)
 
 
 @dataclass(frozen=True)
