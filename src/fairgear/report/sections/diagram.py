@@ -11,7 +11,9 @@ from fairgear.causal import Diagnostics
 # Of a box, and from one box to the next, in pixels.
 _WIDE, _HIGH = 132, 30
 _ACROSS, _DOWN = 190, 46
-_MARGIN = 6
+_MARGIN = 12
+# How far an arrow leaves and arrives straight on, and how far it swings past other boxes.
+_SWING, _BEND = 50, 32
 # Longer names are cut.
 _LETTERS = 17
 
@@ -29,17 +31,25 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """From the right end of a box to the left end of another."""
+    """From the right end of a box to the left end of another; `bend` is how far it swings down."""
 
     x1: int
     y1: int
     x2: int
     y2: int
+    bend: int = 0
+
+    @property
+    def path(self) -> str:
+        """As SVG draws it."""
+        first = f"{self.x1 + _SWING} {self.y1 + self.bend}"
+        second = f"{self.x2 - _SWING} {self.y2 + self.bend}"
+        return f"M{self.x1} {self.y1} C{first} {second} {self.x2} {self.y2}"
 
     @property
     def angle(self) -> float:
         """Of its tip, in degrees."""
-        return round(math.degrees(math.atan2(self.y2 - self.y1, self.x2 - self.x1)), 1)
+        return round(math.degrees(math.atan2(-self.bend, _SWING)), 1)
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,8 @@ def drawing(found: Diagnostics) -> Drawing | None:
             boxes[cause].y + _HIGH // 2,
             boxes[effect].x,
             boxes[effect].y + _HIGH // 2,
+            # Past the boxes in between.
+            _BEND if place[effect][0] - place[cause][0] > 1 else 0,
         )
         for effect, causes in parents.items()
         for cause in causes

@@ -112,10 +112,12 @@ def dose_chart(found: Dose) -> IntervalChart:
     """δCF by dose."""
     scale = scale_over([(point.rate, point.interval) for point in found.points])
     dots = tuple(
-        dot(scale, f"{point.share:.0%} of the difference", "strict", point.rate, point.interval)
+        dot(scale, f"{point.share:.0%} of it", "strict", point.rate, point.interval)
         for point in found.points
     )
-    return IntervalChart("share of people whose answer changes, by dose", scale.ticks(), dots)
+    return IntervalChart(
+        "share of people whose answer changes, by the share of the difference", scale.ticks(), dots
+    )
 
 
 def causal_model_name(row: CausalModelRow) -> str:
