@@ -159,9 +159,9 @@ def test_what_it_says_about_the_graph_and_its_causal_model(
 
 def test_a_causal_model_of_ones_own_choice(graph: SensitiveGraph) -> None:
     fitted: CausalModel = FittedCausalModel("quantile").fit(graph)
-    found = audit(Everything(), graph, causal_model=fitted, draws=1, self_people=2)
+    found = measure(Everything(), graph, causal_model=fitted, draws=1, self_people=2)
     assert found.setup.causal_model == "fitted"
-    exact = audit(Everything(), graph, causal_model=for_graph(graph), draws=1, self_people=2)
+    exact = measure(Everything(), graph, causal_model=for_graph(graph), draws=1, self_people=2)
     column = "score_strict_rate_1"
     assert not np.allclose(found.people[column], exact.people[column], atol=1e-3)
     pd.testing.assert_series_equal(found.people["score"], exact.people["score"])

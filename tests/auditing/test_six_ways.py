@@ -198,8 +198,9 @@ def worlds() -> Worlds:
     return Worlds(small_graph(60), draws=1)
 
 
-def audited(worlds: Worlds, model: object) -> Audit:
-    return audit(model, worlds, name="sage", nodes=PEOPLE, self_people=ALONE, affected_people=3)
+def audited(worlds: Worlds, model: object, **more: Any) -> Audit:
+    few: dict[str, Any] = {"self_people": ALONE, "affected_people": 3}
+    return audit(model, worlds, name="sage", nodes=PEOPLE, **few, **more)
 
 
 Ways = dict[str, dict[str, Audit]]
@@ -222,7 +223,8 @@ def ways(worlds: Worlds, tmp_path_factory: pytest.TempPathFactory) -> Ways:
             graph = worlds.graph
             models["table"] = TableSage(module).fit(graph.x.numpy(), graph.y.numpy())
         found[type(module).__name__] = {
-            way: audited(worlds, model) for way, model in models.items()
+            way: audited(worlds, model, other_causal_models=isinstance(module, Sage))
+            for way, model in models.items()
         }
     return found
 
@@ -266,9 +268,9 @@ def test_the_answers_are_the_same(ways: Ways, network: str, way: str) -> None:
         )
 
 
-@pytest.mark.parametrize(("network", "way"), WAYS)
-def test_other_causal_models_say_the_same(ways: Ways, network: str, way: str) -> None:
-    one, other = (ways[network][name].causal_models for name in ("callable", way))
+@pytest.mark.parametrize("way", [way for network, way in WAYS if network == "Sage"])
+def test_other_causal_models_say_the_same(ways: Ways, way: str) -> None:
+    one, other = (ways["Sage"][name].causal_models for name in ("callable", way))
     assert one is not None
     assert other is not None
     assert other.verdict == one.verdict

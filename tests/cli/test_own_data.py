@@ -30,7 +30,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "your-data.md"
 
 
 def run(*typed: str) -> int:
-    return main(["run", *typed, *small(20, 10)])
+    return main(["run", *typed, *small(20, 10), "--quick"])
 
 
 def run_logistic(*typed: str) -> int:
@@ -161,10 +161,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         gaps.to_csv("people.csv", index=False)
         given = ["--edges", str(FRIENDS), "--missing", "impute", "--drop", "age"]
-        assert run("people.csv", *RIGHT, *given, "--quick", "--out", "listed") == 0
+        assert run("people.csv", *RIGHT, *given, "--out", "listed") == 0
         people().to_csv("people.csv", index=False)
         similar = ["--similarity", "0.7", "--standardize"]
-        assert run("people.csv", *RIGHT, *similar, "--quick", "--out", "similar") == 0
+        assert run("people.csv", *RIGHT, *similar, "--out", "similar") == 0
         gaps.to_csv("gaps.csv", index=False)
     return folder
 

@@ -211,9 +211,10 @@ def test_an_audit_is_the_same_either_way(monkeypatch: pytest.MonkeyPatch) -> Non
             return out
 
     net = Net()
-    near = audit(ModuleAdapter(net, output="logits"), graph, probes=False)
+    few: dict[str, Any] = {"probes": False, "other_causal_models": False}
+    near = audit(ModuleAdapter(net, output="logits"), graph, **few)
     monkeypatch.setattr(ModuleAdapter, "near", lambda *_: None)
-    whole = audit(ModuleAdapter(net, output="logits"), graph, probes=False)
+    whole = audit(ModuleAdapter(net, output="logits"), graph, **few)
     assert near.metrics == whole.metrics
     column = "score_strict_self"
     assert np.allclose(near.people[column], whole.people[column], rtol=0, atol=ROUNDING)
