@@ -9,7 +9,14 @@ import pytest
 import torch
 
 from fairgear import SensitiveGraph
-from fairgear.causal import Credibility, FittedCausalModel, credibility, unsteadiness
+from fairgear.causal import (
+    Credibility,
+    Diagram,
+    FeatureSequential,
+    FittedCausalModel,
+    credibility,
+    unsteadiness,
+)
 from fairgear.causal.credibility import CREDIBLE, Support
 from fairgear.hashing import node_uniform
 
@@ -131,3 +138,28 @@ def test_the_threshold_is_that_of_the_verdict() -> None:
     unsure = Credibility(0.5, 0.001, "b below a", 0.8)
     assert "A few of them are impossible, with b below a." in unsure.verdict
     assert "differ by about 80% of what they move" in unsure.verdict
+
+
+def along(parents: dict[str, list[str]]) -> Credibility:
+    """People whose second column follows closely from the first, moved along a diagram."""
+    ids = torch.arange(1500)
+    u = [torch.special.ndtri(node_uniform(ids, 1, k).clamp(1e-6, 1 - 1e-6)) for k in "abc"]
+    sens = (u[2] > 0).long()
+    first = u[0] + 1.5 * sens
+    second = 2 * first + 0.3 * u[1]
+    x = torch.stack([sens, first, second], dim=1).float()
+    none = torch.empty(2, 0, dtype=torch.int64)
+    names = ["s", "first", "second"]
+    graph = SensitiveGraph(x, none, None, sens, sens_column=0, feature_names=names)
+    features = FeatureSequential(diagram=Diagram(parents))
+    model = FittedCausalModel(features, "fixed").fit(graph)
+    return credibility(graph, {g: model.counterfactual(graph, g) for g in (0, 1)})
+
+
+def test_a_diagram_with_a_parent_missing_is_objected_to() -> None:
+    right = along({"first": ["s"], "second": ["first"]})
+    assert right.credible
+    # Its cause moves, and it stays behind.
+    wrong = along({"first": ["s"], "second": []})
+    assert not wrong.credible
+    assert wrong.auroc > 0.9
