@@ -75,6 +75,16 @@ BAD: dict[str, tuple[list[str], str]] = {
     "level": (["typed_models:constant", "--level", "95"], "setting level"),
     "self people": (["typed_models:constant", "--self-people", "-1"], "setting self_people"),
     "causal model": (["typed_models:constant", "--causal", "mine"], "causal model: got"),
+    "no diagram": (["typed_models:constant", *OWN, "--causal", "no.yaml"], "diagram no.yaml: got"),
+    "cycle": (
+        ["typed_models:constant", *OWN, "--causal", "cycle.yaml"],
+        "the cycle job -> income -> job",
+    ),
+    "strange column": (
+        ["typed_models:constant", *OWN, "--causal", "strange.yaml"],
+        "'wage'; allowed: the table's columns",
+    ),
+    "protocol": (["typed_models:constant", "--protocol", "loose"], "strict, released"),
     "threshold": (["typed_models:constant", "--threshold", "nan"], "threshold of"),
     "no number": (["typed_models:constant", "--threshold", "half"], "--threshold"),
     "unknown option": (["typed_models:constant", "--nosuch", "1"], "--nosuch"),
@@ -92,6 +102,8 @@ def test_bad_input_is_one_line_status_2_and_leaves_nothing(
     case: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("strange.txt").write_text("3\n5000\n")
+    Path("cycle.yaml").write_text("job: [income, sex]\nincome: [job]\n")
+    Path("strange.yaml").write_text("wage: [sex]\n")
     before = sorted(path.name for path in here.iterdir())
     typed, said = BAD[case]
     few = [] if "--draws" in typed or "--self-people" in typed else QUICK

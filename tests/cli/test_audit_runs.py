@@ -45,6 +45,21 @@ def test_own_data_in_their_own_words(tmp_path: Path) -> None:
     assert "female" in page
 
 
+def test_a_diagram_of_ones_own(tmp_path: Path) -> None:
+    Path("mine.yaml").write_text("parents:\n  job: [sex]\n  income: [sex, job]\nresolving: [job]\n")
+    typed = ["typed_models:copies", *OWN, "--nodes", "all", "--draws", "1", "--self-people", "3"]
+    assert audit(*typed, "--causal", "mine.yaml", "--fail-if", "delta_cf > 2e-9", out=tmp_path) == 3
+    found = results(tmp_path)
+    assert found["diagnostics"]["diagram"] == {"job": ["sex"], "income": ["sex", "job"], "sex": []}
+    assert found["diagnostics"]["resolving"] == ["job"]
+    assert len(found["dose"]["points"]) == 5
+    assert {"own", "sequential", "shift"} <= {
+        row["model"] for row in found["causal_models"]["rows"]
+    }
+    page = (tmp_path / "report.html").read_text()
+    assert "income follows from sex, job." in page
+
+
 def test_own_data_without_labels(tmp_path: Path) -> None:
     typed = ["typed_models:copies", "people.csv", "--sensitive", "sex", "--edges", "friends.csv"]
     assert audit(*typed, *QUICK, "--nodes", "all", out=tmp_path) == 0
