@@ -23,7 +23,7 @@ import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 # Times on a shared machine vary; a deadline would fail tests at random.
-settings.register_profile("fairgear", deadline=None, max_examples=25)
+settings.register_profile("fairgear", deadline=None, max_examples=40)
 settings.load_profile("fairgear")
 
 

@@ -55,7 +55,7 @@ def exact_scores(name: str) -> NDArray[np.float64]:
     return dense_pagerank(*GRAPHS[name])
 
 
-@pytest.mark.parametrize("k", [5, 50])
+@pytest.mark.parametrize("k", [5, 20, 50])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nearly_all_members_are_those_of_the_dense_inverse(name: str, k: int) -> None:
     ids, mask = top_k_pagerank(*GRAPHS[name], k=k, precision="close")

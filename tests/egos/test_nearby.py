@@ -24,7 +24,7 @@ def a_graph(rng: np.random.Generator, n: int, links: int) -> SensitiveGraph:
     return SensitiveGraph(x, undirected_edges(both, n), None, torch.zeros(n).long(), node_id=ids)
 
 
-@settings(max_examples=25)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.integers(12, 60), st.integers(1, 6), st.booleans())
 def test_egos_are_those_of_the_whole_world(seed: int, n: int, k: int, close: bool) -> None:
     rng = np.random.default_rng(seed)

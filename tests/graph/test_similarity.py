@@ -110,7 +110,7 @@ def test_reordering_rows_reorders_edges(seed: int) -> None:
     assert pairs(torch.from_numpy(order)[moved]) == pairs(similarity_edges(table, 0.8))
 
 
-@settings(max_examples=30)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.integers(1, 8), st.floats(0.4, 0.95))
 def test_following_a_change_of_few_rows_equals_building_anew(
     seed: int, count: int, threshold: float

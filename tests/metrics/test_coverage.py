@@ -63,7 +63,7 @@ def clustered(
 )
 def test_rates(count: int, mean_size: float, rate: float, correlation: float) -> None:
     rng = np.random.default_rng(1)
-    repetitions, covered, widths = 300, 0, []
+    repetitions, covered, widths = 500, 0, []
     for _ in range(repetitions):
         clusters = cluster_labels(rng, count, mean_size)
         hits = rng.random(len(clusters)) < clustered(rng, clusters, rate, correlation)
@@ -232,7 +232,7 @@ def test_paired_differences(
     count: int, mean_size: float, up: float, down: float, correlation: float
 ) -> None:
     rng = np.random.default_rng(6)
-    repetitions, covered, widths = 300, 0, []
+    repetitions, covered, widths = 500, 0, []
     for _ in range(repetitions):
         clusters = cluster_labels(rng, count, mean_size)
         first, second = shares_of_two(rng, clusters, up, down, correlation)

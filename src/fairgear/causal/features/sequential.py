@@ -178,7 +178,7 @@ class FeatureSequential(FeatureModel):
                 for kind in _LAWS
             ]
             self._laws[step.name] = next(
-                kind(**part)  # type: ignore[arg-type]
+                kind(**part)  # type: ignore[arg-type]  # none is None, see the last line
                 for kind, part in zip(_LAWS, parts, strict=True)
                 if all(value is not None for value in part.values())
             )
