@@ -3,6 +3,12 @@
 S_i ~ Bernoulli(p),  Z_i ~ N(0, I),  X_i = Z_i[columns] + S_i v
 A_ij = 1 where cos(Z_i, Z_j) + a·1[S_i = S_j] ≥ threshold
 Y_i = 1 where w·Z_i + w_s · mean of S over i and its neighbours > the factual mean of that score
+
+Three settings, 0 in the paper, make graphs whose neighbours matter:
+
+noise   X_i sees U_i = Z_i[columns] + noise · E_i in place of Z_i[columns], with E_i ~ N(0, I) kept
+shape   where S_i = 1, stretch · (U_i + skew · √(1 + U_i²)) in place of U_i, column by column
+w_n     adds w_n · mean of w·Z over i and its neighbours to the score of Y_i
 """
 
 from __future__ import annotations
@@ -29,11 +35,25 @@ from fairgear.settings import Config, Range, check_seed
 _ROWS, _COLUMNS = 2048, 16384
 # float32 products are accurate to about 1e-6; pairs within this margin are computed again.
 _MARGIN = 1e-4
+# Neighbours' scores in steps of this: their sums are exact, so the same in any order.
+_STEP = 2.0**-20
 
 
 @dataclass(frozen=True)
 class SyntheticSettings(Config):
-    """The parameters of the structural equations, with the paper's values."""
+    """The parameters of the structural equations, with the paper's values.
+
+    Attributes:
+        n: people.
+        p: the share with s = 1.
+        d_z, d: latent variables, and how many of them are seen as features.
+        a: how much nearer people of the same group are.
+        w_s: the weight of the neighbourhood's s in the label.
+        threshold: of the cosine, from which people are joined.
+        w_n: the weight of the neighbourhood's latent scores in the label.
+        noise: the standard deviation of what features add to the latent variables.
+        shape: how much the groups differ in spread and skewness.
+    """
 
     n: Annotated[int, Range(1, 2**40)] = 2000
     p: Annotated[float, Range(0, 1)] = 0.4
@@ -42,6 +62,9 @@ class SyntheticSettings(Config):
     a: Annotated[float, Range(-1, 1)] = 0.01
     w_s: Annotated[float, Range(-1e6, 1e6)] = 0.5
     threshold: Annotated[float, Range(-1, 2)] = 0.4
+    w_n: Annotated[float, Range(-1e6, 1e6)] = 0.0
+    noise: Annotated[float, Range(0, 1e6)] = 0.0
+    shape: Annotated[float, Range(0, 10)] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,32 +74,60 @@ class SyntheticSettings(Config):
 
 @dataclass(frozen=True, eq=False)
 class SyntheticMechanism:
-    """What a sampled graph keeps so that its counterfactuals can be computed exactly."""
+    """What a sampled graph keeps so that its counterfactuals can be computed exactly.
+
+    `graph.latent` holds Z and, where features are noisy, E beside it.
+    """
 
     settings: SyntheticSettings
     v: Tensor = field(repr=False)
     w: Tensor = field(repr=False)
     columns: Tensor = field(repr=False)
+    stretch: Tensor = field(repr=False)
+    skew: Tensor = field(repr=False)
     label_threshold: float
 
     def scores(self, latent: Tensor, sens: Tensor, edge_index: Tensor) -> Tensor:
         """The label's score before it is compared with the threshold."""
-        around = closed_neighborhood_mean(sens, edge_index)
-        return self.own_scores(latent) + self.settings.w_s * around
+        own = self.own_scores(latent)
+        around = (closed_neighborhood_mean(part, edge_index) for part in self.spread(own, sens))
+        return self.total(own, *around)
+
+    def total(self, own: Tensor, sens_around: Tensor, own_around: Tensor) -> Tensor:
+        """The score from a person's own part and the means of `spread` around them."""
+        return own + self.settings.w_s * sens_around + self.settings.w_n * own_around
+
+    def spread(self, own: Tensor, sens: Tensor) -> tuple[Tensor, Tensor]:
+        """What of a person enters the scores of their neighbours; sums are exact."""
+        return sens.double(), (own / _STEP).round() * _STEP
 
     def own_scores(self, latent: Tensor) -> Tensor:
         """The part of the score that is a person's own."""
         # Summed row by row, not by a matrix product: a row's sum must not depend on its place.
-        return (latent * self.w.to(latent.device)).sum(dim=1)
+        return (self.traits(latent) * self.w.to(latent.device)).sum(dim=1)
+
+    def traits(self, latent: Tensor) -> Tensor:
+        """Z, without the noise of the features."""
+        return latent[:, : self.settings.d_z]
 
     def features(self, latent: Tensor, sens: Tensor) -> Tensor:
-        """The sensitive column, then d latent columns, shifted by v where the attribute is 1."""
+        """The sensitive column, then d columns: what is seen of Z, as the group's shape has it."""
         v, columns = self.v.to(latent.device), self.columns.to(latent.device)
-        shifted = latent[:, columns] + sens.to(latent.dtype)[:, None] * v
-        return torch.cat([sens.to(latent.dtype)[:, None], shifted], dim=1).float()
+        one = sens.to(latent.dtype)[:, None]
+        seen = latent[:, columns]
+        if self.settings.noise:
+            seen = seen + self.settings.noise * latent[:, self.settings.d_z :]
+        if self.settings.shape:
+            # Sums, products and roots alone: they round the same wherever a row stands.
+            skew, stretch = self.skew.to(latent.device), self.stretch.to(latent.device)
+            bent = stretch * (seen + skew * (1 + seen * seen).sqrt())
+            seen = torch.where(one == 1, bent, seen)
+        return torch.cat([one, seen + one * v], dim=1).float()
 
 
-def sample(settings: SyntheticSettings | None = None, *, seed: int = 0) -> SensitiveGraph:
+def sample(
+    settings: SyntheticSettings | None = None, *, seed: int = 0, name: str = "synthetic"
+) -> SensitiveGraph:
     """A graph of the synthetic model, with its exogenous variables; no masks yet."""
     settings = SyntheticSettings() if settings is None else settings
     rng = np.random.default_rng(check_seed("seed of the graph", seed))
@@ -85,8 +136,13 @@ def sample(settings: SyntheticSettings | None = None, *, seed: int = 0) -> Sensi
     w = torch.from_numpy(rng.standard_normal(settings.d_z))
     sens = torch.from_numpy((rng.random(settings.n) < settings.p).astype(np.int64))
     latent = torch.from_numpy(rng.standard_normal((settings.n, settings.d_z)))
-    draft = SyntheticMechanism(settings, v, w, columns, label_threshold=0.0)
-    edge_index = _Pairs(latent, settings).edges(sens)
+    # Drawn last, so that everything else is the paper's whatever these are.
+    stretch, skew = settings.shape * torch.from_numpy(rng.standard_normal((2, settings.d)))
+    if settings.noise:
+        noise = torch.from_numpy(rng.standard_normal((settings.n, settings.d)))
+        latent = torch.cat([latent, noise], dim=1)
+    draft = SyntheticMechanism(settings, v, w, columns, stretch.exp(), skew.tanh(), 0.0)
+    edge_index = _Pairs(draft.traits(latent), settings).edges(sens)
     scores = draft.scores(latent, sens, edge_index)
     mechanism = replace(draft, label_threshold=float(scores.mean()))
     return SensitiveGraph(
@@ -95,7 +151,7 @@ def sample(settings: SyntheticSettings | None = None, *, seed: int = 0) -> Sensi
         (scores > mechanism.label_threshold).long(),
         sens,
         sens_column=0,
-        name="synthetic",
+        name=name,
         feature_names=["s", *(f"z{int(c)}" for c in columns)],
         latent=latent,
         mechanism=mechanism,
@@ -125,7 +181,8 @@ class SyntheticCausalModel(CausalModel):
                 "load it with fairgear.datasets.load('synthetic')",
             )
         self._mechanism = graph.mechanism
-        self._pairs = _Pairs(graph.latent, graph.mechanism.settings)
+        traits = graph.mechanism.traits(graph.latent)
+        self._pairs = _Pairs(traits, graph.mechanism.settings)
         self._latent = graph.latent
         self._local = None
         # Features or edges edited after sampling have no known counterfactual.
@@ -200,10 +257,10 @@ class SyntheticCausalModel(CausalModel):
         """The labels of some rows; `own` is everybody's part of the score."""
         around = Surroundings.of([world], [rows], 1)
         other, person = torch.from_numpy(around.edges)
-        total = around.sens.double()
-        total.index_add_(0, person, total[other])
-        mean = total / (torch.from_numpy(around.degree) + 1)
-        scores = own[rows] + self._mechanism.settings.w_s * mean[torch.from_numpy(around.targets)]
+        closed, at = torch.from_numpy(around.degree) + 1, torch.from_numpy(around.targets)
+        parts = self._mechanism.spread(own[around.rows], around.sens)
+        means = ((part.index_add(0, person, part[other]) / closed)[at] for part in parts)
+        scores = self._mechanism.total(own[rows], *means)
         return (scores > self._mechanism.label_threshold).long()
 
     def _labels(self, sens: Tensor, edge_index: Tensor) -> Tensor:

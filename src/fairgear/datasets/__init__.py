@@ -25,8 +25,8 @@ __all__ = [
     "statistics",
 ]
 
-# A module each, in the order in which they are listed.
-_NAMES = ("synthetic", "bail", "credit", "german", "nba")
+# Their modules, in the order in which they are listed.
+_MODULES = ("synthetic", "bail", "credit", "german", "nba")
 _HOMES = {
     "base": ("DATASETS", "Dataset", "load"),
     "download": ("RemoteFile", "fetch"),
@@ -44,8 +44,9 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _register() -> None:
-    from fairgear.datasets.base import DATASETS
+    from fairgear.datasets.base import DATASETS, Dataset
 
-    for name in _NAMES:
-        module = importlib.import_module(f"fairgear.datasets.{name}")
-        DATASETS.add(name, getattr(module, name.upper()))
+    for name in _MODULES:
+        for value in vars(importlib.import_module(f"fairgear.datasets.{name}")).values():
+            if isinstance(value, Dataset):
+                DATASETS.add(value.name, value)
