@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ def world(graph: SensitiveGraph, sens: NDArray[np.int64]) -> tuple[Matrix, Matri
     mechanism: SyntheticMechanism = graph.mechanism
     settings = mechanism.settings
     assert graph.latent is not None
-    z = graph.latent.numpy()
+    z, noise = np.split(graph.latent.numpy(), [settings.d_z], axis=1)
     n = len(z)
     adjacency = np.zeros((n, n))
     for i in range(n):
@@ -26,12 +28,25 @@ def world(graph: SensitiveGraph, sens: NDArray[np.int64]) -> tuple[Matrix, Matri
                 bonus = settings.a if sens[i] == sens[j] else 0.0
                 adjacency[i, j] = cosine + bonus >= settings.threshold
     closed = adjacency + np.eye(n)
-    means = closed @ sens / closed.sum(1)
-    labels = z @ mechanism.w.numpy() + settings.w_s * means > mechanism.label_threshold
+    own = z @ mechanism.w.numpy()
+    scores = [
+        own[i]
+        + settings.w_s * np.mean([sens[j] for j in range(n) if closed[i, j]])
+        + settings.w_n * np.mean([own[j] for j in range(n) if closed[i, j]])
+        for i in range(n)
+    ]
+    labels = np.array(scores) > mechanism.label_threshold
     features = np.zeros((n, settings.d + 1))
     for i in range(n):
         features[i, 0] = sens[i]
-        features[i, 1:] = z[i, mechanism.columns.numpy()] + sens[i] * mechanism.v.numpy()
+        for k, column in enumerate(mechanism.columns.tolist()):
+            seen = z[i, column]
+            if noise.size:
+                seen = seen + settings.noise * noise[i, k]
+            if sens[i] and settings.shape:
+                bend = float(mechanism.skew[k]) * math.sqrt(1 + seen * seen)
+                seen = float(mechanism.stretch[k]) * (seen + bend)
+            features[i, 1 + k] = seen + sens[i] * float(mechanism.v[k])
     return features, adjacency, labels.astype(float)
 
 

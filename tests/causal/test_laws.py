@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+import fairgear as fg
 from fairgear.causal import (
     CausalModel,
     SimilarityCausalModel,
@@ -65,6 +66,10 @@ MODELS: dict[str, tuple[Callable[[], CausalModel], Callable[[], SensitiveGraph]]
     "synthetic": (
         SyntheticCausalModel,
         lambda: split(sample(SyntheticSettings(n=150, d_z=8, d=4, a=0.15, threshold=0.7), seed=3)),
+    ),
+    "synthetic, neighbours": (
+        SyntheticCausalModel,
+        lambda: fg.datasets.load("synthetic-neighbours", n=150, a=0.15, threshold=0.7, seed=3),
     ),
     "shift": (SimilarityCausalModel, table_graph),
     "quantile": (lambda: SimilarityCausalModel("quantile"), table_graph),

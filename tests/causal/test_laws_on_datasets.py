@@ -63,6 +63,7 @@ SIMILARITY = (
 OWN_EDGES = ("fitted distance", "fitted quantile", "fitted cosine", *FEATURES)
 MODELS_OF = {
     "synthetic": ("exact", "fitted distance", *FEATURES),
+    "synthetic-neighbours": ("exact", "fitted distance", *FEATURES),
     "bail": SIMILARITY,
     "credit": SIMILARITY,
     "german": OWN_EDGES,

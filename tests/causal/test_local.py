@@ -63,8 +63,8 @@ def community_graph(n: int = 200) -> SensitiveGraph:
     return graph.permute(torch.from_numpy(np.random.default_rng(1).permutation(n)))
 
 
-def synthetic_graph() -> SensitiveGraph:
-    graph = sample(SyntheticSettings(n=150, d_z=6, d=4, a=0.15, threshold=0.7))
+def synthetic_graph(**more: float) -> SensitiveGraph:
+    graph = sample(SyntheticSettings(n=150, d_z=6, d=4, a=0.15, threshold=0.7, **more))
     hidden = graph.y.clone()
     hidden[::5] = -1
     return graph.replace(y=hidden)
@@ -74,11 +74,13 @@ def synthetic_graph() -> SensitiveGraph:
 def models() -> dict[str, tuple[CausalModel, SensitiveGraph]]:
     table, drawn, given_edges = table_graph(300), synthetic_graph(), community_graph()
     nearest = table_graph(120, neighbors=4)
+    around = synthetic_graph(w_n=2.0, noise=0.5, shape=0.5)
     return {
         "similarity": (SimilarityCausalModel("shift").fit(table), table),
         "similarity by quantiles": (SimilarityCausalModel("quantile").fit(table), table),
         "similarity of the nearest": (SimilarityCausalModel().fit(nearest), nearest),
         "synthetic": (SyntheticCausalModel().fit(drawn), drawn),
+        "synthetic neighbours": (SyntheticCausalModel().fit(around), around),
         "fitted": (fitted("distance", given_edges), given_edges),
         "fitted cosine": (fitted("cosine", given_edges), given_edges),
         "fitted candidates": (fitted("distance", given_edges, exact_up_to=10), given_edges),
@@ -100,6 +102,7 @@ def same(first: SensitiveGraph, second: SensitiveGraph) -> bool:
         "similarity by quantiles",
         "similarity of the nearest",
         "synthetic",
+        "synthetic neighbours",
         "fitted",
         "fitted cosine",
         "fitted candidates",
@@ -126,7 +129,7 @@ def test_a_local_world_is_the_whole_one_to_the_bit(name: str) -> None:
 
 
 def test_own_forms_do_not_build_the_whole_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("similarity", "synthetic", "fitted", "fitted candidates"):
+    for name in ("similarity", "synthetic", "synthetic neighbours", "fitted", "fitted candidates"):
         model, graph = models()[name]
         rows = torch.tensor([3])
         model.local(graph, rows, 1 - graph.sens[rows])

@@ -30,10 +30,17 @@ def test_list_and_stats_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "4,170" in out
     assert main(["datasets", "list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["datasets"]
-    assert [entry["name"] for entry in listed] == ["synthetic", "bail", "credit", "german", "nba"]
+    assert [entry["name"] for entry in listed] == [
+        "synthetic",
+        "synthetic-neighbours",
+        "bail",
+        "credit",
+        "german",
+        "nba",
+    ]
     assert listed[0]["files"] == []
-    assert {"source", "licence", "problems"} <= listed[1].keys()
-    assert listed[1]["files"][0]["path"] == "bail/bail.csv"
+    assert {"source", "licence", "problems"} <= listed[2].keys()
+    assert listed[2]["files"][0]["path"] == "bail/bail.csv"
 
 
 @pytest.fixture

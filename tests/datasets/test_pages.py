@@ -31,8 +31,9 @@ def test_the_counts_on_the_page_are_the_graphs(published: SensitiveGraph) -> Non
     check(published)
 
 
-def test_the_counts_of_the_synthetic_graph() -> None:
-    check(load("synthetic"))
+@pytest.mark.parametrize("name", ["synthetic", "synthetic-neighbours"])
+def test_the_counts_of_the_sampled_graphs(name: str) -> None:
+    check(load(name))
 
 
 def check(graph: SensitiveGraph) -> None:
