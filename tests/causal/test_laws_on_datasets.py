@@ -68,6 +68,8 @@ MODELS_OF = {
     "credit": SIMILARITY,
     "german": OWN_EDGES,
     "nba": OWN_EDGES,
+    "meps": SIMILARITY,
+    "diabetes": SIMILARITY,
 }
 # People of large graphs for fitted models, which compare every pair.
 SOME = 800

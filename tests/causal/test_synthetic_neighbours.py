@@ -24,7 +24,8 @@ def seen(graph: SensitiveGraph) -> torch.Tensor:
     assert graph.latent is not None
     settings, latent = graph.mechanism.settings, graph.latent
     found: torch.Tensor = latent[:, graph.mechanism.columns]
-    return found + settings.noise * latent[:, settings.d_z :]
+    found = found + settings.noise * latent[:, settings.d_z :]
+    return found
 
 
 def test_neighbours_say_what_own_features_do_not(graph: SensitiveGraph) -> None:
@@ -79,10 +80,11 @@ class Equation:
 
     def __call__(self, world: SensitiveGraph) -> torch.Tensor:
         known = self._mechanism
-        scores: torch.Tensor = known.own_scores(self._latent)
+        scores = known.own_scores(self._latent)
         if not self._own:
             scores = known.scores(self._latent, world.sens, world.edge_index)
-        return (scores > known.label_threshold).double()
+        answers: torch.Tensor = (scores > known.label_threshold).double()
+        return answers
 
 
 def test_who_reads_the_latent_flips_nobody_but_those_whose_label_changes() -> None:

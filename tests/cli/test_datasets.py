@@ -37,6 +37,8 @@ def test_list_and_stats_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         "credit",
         "german",
         "nba",
+        "meps",
+        "diabetes",
     ]
     assert listed[0]["files"] == []
     assert {"source", "licence", "problems"} <= listed[2].keys()
@@ -78,7 +80,8 @@ def test_fetch_says_where_the_files_are(
         assert file["dataset"] == "nba"
         content = Path(file["location"]).read_bytes()
         assert hashlib.sha256(content).hexdigest() == file["sha256"]
-    assert main(["datasets", "fetch"]) == 0
+    names = ["synthetic", "bail", "credit", "german", "nba", "diabetes"]
+    assert main(["datasets", "fetch", *names]) == 0
     out = capsys.readouterr().out
     assert out.count("agrees") == 6
     assert "synthetic" in out

@@ -12,10 +12,12 @@ from fairgear.graph import SensitiveGraph
 
 
 def load_or_skip(name: str) -> SensitiveGraph:
-    folder = os.environ.get("FAIRGEAR_DATA")
+    folder, files = os.environ.get("FAIRGEAR_DATA"), DATASETS[name].files
+    if not files:
+        return GraphSource(name).load(split=False)
     if not folder:
         pytest.skip("FAIRGEAR_DATA names no folder with the published files")
-    missing = [file.path for file in DATASETS[name].files if not Path(folder, file.path).exists()]
+    missing = [file.path for file in files if not Path(folder, file.path).exists()]
     if missing:
         pytest.skip(f"FAIRGEAR_DATA={folder} holds no {' and no '.join(missing)}")
     return GraphSource(name).load(split=False)
@@ -41,7 +43,17 @@ def nba() -> SensitiveGraph:
     return load_or_skip("nba")
 
 
-@pytest.fixture(scope="package", params=["bail", "credit", "german", "nba"])
+@pytest.fixture(scope="package")
+def meps() -> SensitiveGraph:
+    return load_or_skip("meps")
+
+
+@pytest.fixture(scope="package")
+def diabetes() -> SensitiveGraph:
+    return load_or_skip("diabetes")
+
+
+@pytest.fixture(scope="package", params=["bail", "credit", "german", "nba", "meps", "diabetes"])
 def published(request: pytest.FixtureRequest) -> SensitiveGraph:
     """Each of them in turn."""
     graph: SensitiveGraph = request.getfixturevalue(request.param)

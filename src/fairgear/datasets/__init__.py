@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 # Their modules, in the order in which they are listed.
-_MODULES = ("synthetic", "bail", "credit", "german", "nba")
+_MODULES = ("synthetic", "bail", "credit", "german", "nba", "meps", "diabetes")
 _HOMES = {
     "base": ("DATASETS", "Dataset", "load"),
     "download": ("RemoteFile", "fetch"),

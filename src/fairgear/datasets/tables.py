@@ -10,7 +10,13 @@ import torch
 from torch import Tensor
 
 from fairgear.datasets.base import Dataset
-from fairgear.graph import ColumnScale, SensitiveGraph, SimilarityRule, similarity_graph
+from fairgear.graph import (
+    ColumnScale,
+    SensitiveGraph,
+    SimilarityRule,
+    from_tables,
+    similarity_graph,
+)
 from fairgear.graph.similarity_mechanism import cached_edges
 
 
@@ -45,3 +51,19 @@ def published_graph(
         return similarity_graph(raw, rule=joined_by, join=cached_edges, **fields)
     scale = ColumnScale.of(raw, fields["sens_column"])
     return SensitiveGraph(scale(raw), joined_by, **fields)
+
+
+def alike_graph(dataset: Dataset, frame: pd.DataFrame) -> SensitiveGraph:
+    """The graph of a table that nobody joined before, read as a user's own.
+
+    Categories become indicators, all columns count the same, and people are joined above 0.7 of
+    a row's highest similarity, as the guide for one's own data has it.
+    """
+    return from_tables(
+        frame,
+        label=dataset.label,
+        sensitive=dataset.sensitive,
+        similarity=0.7,
+        standardize=True,
+        name=dataset.name,
+    )
