@@ -131,6 +131,18 @@ def test_the_same_seed_the_same_graph() -> None:
     assert sample(STRONG, seed=5).fingerprint() != sample(STRONG, seed=6).fingerprint()
 
 
+def test_what_goes_beyond_the_paper_leaves_the_rest_as_it_is() -> None:
+    paper, more = sample(STRONG, seed=5), sample(AROUND, seed=5)
+    assert paper.latent is not None
+    assert more.latent is not None
+    assert torch.equal(more.latent[:, : STRONG.d_z], paper.latent)
+    assert more.fingerprint("sens", "edge_index") == paper.fingerprint("sens", "edge_index")
+    for name in ("v", "w", "columns"):
+        assert torch.equal(getattr(more.mechanism, name), getattr(paper.mechanism, name))
+    assert not torch.equal(more.x, paper.x)
+    assert not torch.equal(more.y, paper.y)
+
+
 def test_an_edited_graph_has_no_exact_counterfactual(small: SensitiveGraph) -> None:
     x = small.x.clone()
     x[0, 1] += 1
