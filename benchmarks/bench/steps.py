@@ -15,10 +15,11 @@ from benchmarks.bench.sparse import BATCHINGS, DATA_LIST, SparseEncoder, SparseL
 from fairgear.egos import EgoIndex
 from fairgear.egos.batches import unpack
 from fairgear.graph import SensitiveGraph
+from fairgear.methods.egos import Ego, EgoSource
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import GearConfig, GeneratorConfig, Recipe
-from fairgear.methods.gear.data import EgoSource, GearData
-from fairgear.methods.gear.generator import Ego, VaeGenerator
+from fairgear.methods.gear.data import GearData
+from fairgear.methods.gear.generator import VaeGenerator
 from fairgear.methods.gear.generator_training import VaeTask
 from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.gear.training import GearTask

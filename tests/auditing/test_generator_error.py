@@ -11,7 +11,8 @@ from fairgear.auditing import generator_error
 from fairgear.causal import flipped, for_graph
 from fairgear.errors import ParameterError
 from fairgear.methods import Gear, GeneratorConfig
-from fairgear.methods.gear.generator import Ego, VaeGenerator
+from fairgear.methods.egos import Ego
+from fairgear.methods.gear.generator import VaeGenerator
 from tests.auditing.models import small_graph
 
 

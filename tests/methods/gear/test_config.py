@@ -12,7 +12,6 @@ import pytest
 from fairgear.errors import ParameterError
 from fairgear.methods import GearConfig, GeneratorConfig
 from fairgear.methods.gear.config import (
-    ALPHA,
     FEW_LABELS,
     FLEXIBLE,
     FLEXIBLE_MANY,
@@ -58,7 +57,6 @@ PAPER_GENERATOR = {"discriminator_weight": 10.0, "ranges": 4, "covariance_weight
 def test_the_paper_preset_is_the_papers() -> None:
     config = GearConfig.paper()
     assert {name: getattr(config, name) for name in PAPER} == PAPER
-    assert ALPHA == 0.15
     assert config.recipes(100) == config.recipes(10_000) == (PAPER_RECIPE,)
     generator = {name: getattr(config.generator, name) for name in PAPER_GENERATOR}
     assert generator == PAPER_GENERATOR

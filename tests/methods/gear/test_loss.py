@@ -9,9 +9,10 @@ from torch import Tensor
 from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
 from fairgear.methods import Gear
+from fairgear.methods.egos import Ego
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.data import GearData
-from fairgear.methods.gear.generator import Ego, FlipOnly
+from fairgear.methods.gear.generator import FlipOnly
 from fairgear.methods.gear.loss import DependencePenalty, GearLoss, Views
 from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.gear.training import GearTask

@@ -6,15 +6,11 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Self
 
-from fairgear.errors import ParameterError
+from fairgear.methods.ego_settings import check_micro_batches, ego_precision
 from fairgear.settings import Config, OneOf, Range
 
 # Training labels up to which both recipes are trained.
 FEW_LABELS = 5000
-# People up to which "auto" computes exact egos.
-EXACT_UP_TO = 50_000
-# Restart probability of the personalised PageRank that picks the members of egos.
-ALPHA = 0.15
 
 
 @dataclass(frozen=True)
@@ -194,26 +190,14 @@ class GearConfig(Config):
         return self
 
     def check_batches(self, labels: int, processes: int = 1) -> None:
-        """Refuse micro-batches that the processes cannot share evenly, or of a single person.
-
-        Batch norm cannot normalise the latter.
-        """
-        count, sizes = self.micro_batches, (self.batch_size, self.generator.batch_size, labels)
+        """Refuse micro-batches that cannot be shared or normalised."""
+        sizes = (self.batch_size, self.generator.batch_size, labels)
         smallest = min(size for size in sizes if size is not None)
-        if count % processes:
-            got, allowed = f"{count} for {processes} processes", f"a multiple of {processes}"
-            step = f"use {processes}, or another number of processes"
-            raise ParameterError("micro_batches", got, allowed, step)
-        if count > 1 and smallest < 2 * count:
-            got = f"{count} of batches that may have {smallest} people"
-            step = "use fewer micro-batches, or larger batches"
-            raise ParameterError("micro_batches", got, "at least two people in each", step)
+        check_micro_batches(self.micro_batches, smallest, processes)
 
     def ego_precision(self, people: int) -> str:
         """`exact` or `close`, for a graph of that many people."""
-        if self.egos != "auto":
-            return self.egos
-        return "exact" if people <= EXACT_UP_TO else "close"
+        return ego_precision(self.egos, people)
 
     @property
     def perturbs_self(self) -> bool:
