@@ -37,7 +37,7 @@ class Exact:
     def __init__(self, v: Tensor) -> None:
         self.v = v
 
-    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
+    def counterfactual(self, ego: Ego, sens: Tensor) -> Ego:
         x = ego.x + (sens - ego.sens)[..., None] * self.v
         adjacency = ego.adjacency.clone()
         adjacency[:, 0, 1:] = 1 - adjacency[:, 0, 1:]

@@ -91,21 +91,6 @@ FLEXIBLE = Recipe(
     averaging=0.0,
 )
 FLEXIBLE_MANY = replace(FLEXIBLE, learning_rate=0.003, batch_size=300, threshold="validation")
-# What the paper's preset sets besides `Gear`'s own settings.
-PAPER: dict[str, Any] = {
-    "layers": 2,
-    "dropout": 0.5,
-    "weight_decay": 1e-5,
-    "row_norm": False,
-    "direction": "generator",
-    "consistency": "logit",
-    "ranks": False,
-    "averaging": 0.0,
-    "min_dose": 1.0,
-    "edge_noise": 0.0,
-    "use_sens": True,
-    "selection": "loss",
-}
 
 
 @dataclass(frozen=True)
@@ -143,23 +128,6 @@ class GearConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         Recipe.from_dict(self.recipe)
-
-    @classmethod
-    def paper(cls, **changes: Any) -> Self:
-        """The paper's settings, see `Gear.paper`."""
-        preset: dict[str, Any] = {
-            "dim": 1024,
-            "learning_rate": 0.001,
-            "steps": 1000,
-            "batch_size": 100,
-            "threshold": "half",
-            "logit_weight": 0.0,
-            "r2_limit": 1.0,
-            "erase": None,
-            "generator": GeneratorConfig(discriminator_weight=10.0, covariance_weight=0.0),
-        }
-        recipe = PAPER | changes.pop("recipe", {})
-        return cls.from_dict({**preset, **changes, "recipe": recipe})
 
     def recipes(self, labels: int) -> tuple[Recipe, ...]:
         """The recipes to train for that many labels, with the settings of this config."""

@@ -130,17 +130,6 @@ class Gear(EgoMethod):
         self.causal_model_: str | None = None
         self._erases_means = False
 
-    @classmethod
-    def paper(cls, *, seed: int = 0, device: str = "auto", **changes: Any) -> Self:
-        """The settings of the paper's text, without fairgear's additions.
-
-        It differs from the text in five points: counterfactual egos come from abduction instead of
-        the decoder's output; H is the posterior mean; the generator has its own learning rate,
-        batch size and gradient clipping; 1,000 steps stand for 1,000 epochs; and batch norm sees
-        factual and perturbed egos together. `changes` are settings that replace the paper's.
-        """
-        return cls.from_config(GearConfig.paper(**changes), seed=seed, device=device)
-
     def fit(
         self,
         graph: SensitiveGraph,
