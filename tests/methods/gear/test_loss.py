@@ -94,7 +94,8 @@ def test_doses_are_whole_where_s_undoes_the_shift(
     ego, doses = random_egos(batch=500), []
 
     class Recording(FlipOnly):
-        def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
+        def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor | None = None) -> Ego:
+            assert dose is not None
             doses.append(dose)
             return super().counterfactual(ego, sens, dose)
 
