@@ -19,11 +19,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks import DOCS, RESULTS, causal_models, goals
+from benchmarks import DOCS, RESULTS, causal_models
 from benchmarks.bench import tables
 from fairgear.files import write_text
-from fairgear.metrics import METRICS as MEASURES
-from fairgear.studies.claims import OPEN, Verdict
 from fairgear.studies.compare import remarks
 from fairgear.studies.published import beside_published
 from fairgear.studies.records import Records
@@ -44,8 +42,7 @@ HIDDEN = {
     "boosted_reader": "s read by boosting",
     "moved": "moved by flipped s",
 }
-# The seeds of the second reproduction, and which files of the first are kept.
-OTHER_SEEDS = range(10, 20)
+# Which files of a reproduction are kept.
 KEPT = (".csv", ".md", ".svg", ".tex")
 # The study's own page; docs/results.md takes its place.
 OWN_PAGE = "results.md"
@@ -70,22 +67,10 @@ def main() -> None:
 def reproduction(folder: Path, *, draw: bool) -> dict[str, str]:
     """results.md and its tables; `folder` gets the files of a study."""
     records = Records(RESULTS / "reproduction.csv")
-    first = write_results(Reproduction.of([ALL]), records, folder, draw=draw)
-    other = Reproduction.of(["table2"], OTHER_SEEDS)
-    second = write_results(other, records, folder / "other", draw=False)
-    table = pd.read_csv(folder / "table2.csv")
-    blocks = {name: first.parts[name] for name in ("made", "verdicts", "table1", "disagreements")}
-    return {
-        "results.md": _page("results.md", blocks | {"table2": _short(table)}),
-        "results/goals.md": _whole(
-            "Goals of the default preset", goals.markdown(goals.goals(table))
-        ),
-        "results/other_seeds.md": _whole(
-            "Table 2 with the seeds 10 to 19",
-            second.parts["made"],
-            agreement_table(first.verdicts, second.verdicts),
-        ),
-    }
+    found = write_results(Reproduction.of([ALL]), records, folder, draw=draw).parts
+    blocks = {name: found[name] for name in ("made", "verdicts", "table1", "disagreements")}
+    blocks["table2"] = _short(pd.read_csv(folder / "table2.csv"))
+    return {"results.md": _page("results.md", blocks)}
 
 
 def comparison() -> dict[str, str]:
@@ -131,12 +116,8 @@ def performance() -> dict[str, str]:
 
 def gear() -> dict[str, str]:
     """The tables of gear.md."""
-    limits = {"auroc": "AUROC", "accuracy": "accuracy", "flips": "flips", "r2": "R²"}
     real = METRICS | {"delta_cf_quantile": "δCF strict, quantile"}
-    blocks = {
-        "r2 limit": means("r2_limit_trials", ("method",), limits),
-        "real": means("real_graphs", ("graph", "method"), real),
-    }
+    blocks = {"real": means("real_graphs", ("graph", "method"), real)}
     return {"gear.md": _page("gear.md", blocks)}
 
 
@@ -144,42 +125,6 @@ def worlds() -> dict[str, str]:
     """The table of causal-models.md."""
     text = causal_models.table(pd.read_csv(RESULTS / "causal_models.csv")) + "\n"
     return {"causal-models.md": _page("causal-models.md", {"table": text})}
-
-
-def agreement_table(first: Sequence[Verdict], second: Sequence[Verdict]) -> str:
-    """Whether other seeds give the same verdicts: counts by claim, then each contradiction."""
-    same, neither = "the same", "told by neither"
-    half, opposite = "told by one alone", "the opposite"
-    kinds = (same, neither, half, opposite)
-    others = {_question(one): one for one in second}
-    counts: dict[tuple[str, str], dict[str, int]] = {}
-    against: list[str] = []
-    for one in first:
-        other = others.get(_question(one))
-        if other is None:
-            continue
-        kind = same if one.verdict == other.verdict else opposite
-        if OPEN in (one.verdict, other.verdict):
-            kind = neither if kind == same else half
-        counts.setdefault((one.claim, one.subject), dict.fromkeys(kinds, 0))[kind] += 1
-        if kind == opposite:
-            against.append(
-                f"- {one.dataset}, {one.subject}, {MEASURES[one.metric].label}, “{one.claim}”: "
-                f"{one.verdict} ({one.because}); {other.verdict} ({other.because})."
-            )
-    lines = [f"| claim | of | {' | '.join(kinds)} |", "|---|---" + "|---:" * len(kinds) + "|"]
-    lines += [
-        f"| {claim} | {subject} | " + " | ".join(str(number) for number in row.values()) + " |"
-        for (claim, subject), row in counts.items()
-    ]
-    sums = [str(sum(row[kind] for row in counts.values())) for kind in kinds]
-    lines.append(f"| all | | {' | '.join(sums)} |")
-    return "\n".join([*lines, *(["", *against] if against else [])]) + "\n"
-
-
-def _question(one: Verdict) -> tuple[str, str, str, str]:
-    """What is asked, whatever the answer."""
-    return one.claim, one.dataset, one.subject, one.metric
 
 
 def means(name: str, by: Sequence[str], columns: Mapping[str, str]) -> str:

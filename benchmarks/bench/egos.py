@@ -23,7 +23,7 @@ from benchmarks.bench.push import (
 )
 from fairgear.egos import PageRank, Structure, find_egos
 from fairgear.egos.batches import pack
-from fairgear.methods.gear.config import GearConfig
+from fairgear.methods import GearPaperConfig
 
 K, ALPHA, TOLERANCE, LOOSE = 20, 0.15, 1e-5, 1e-4
 # The most people for fast and for slow sides. In a small graph a push reaches everybody and takes
@@ -203,7 +203,7 @@ def ego_case(scene: Scene) -> Case:
     """Egos of some people, as `Gear` finds them; PyG is given the members and ranks nobody."""
     graph, n = scene.graph, len(scene.graph.x)
     people = scene.people(PEOPLE)
-    precision = GearConfig().ego_precision(n)
+    precision = GearPaperConfig().ego_precision(n)
     few = people[: max(3, min(100, SCANNED // max(1, graph.edge_index.shape[1])))]
 
     def by_fairgear() -> Work:

@@ -16,7 +16,7 @@ from benchmarks.bench.plan import Plan
 from fairgear.compiled import compiled
 from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph, split, undirected_edges
-from fairgear.methods.gear.config import GearConfig
+from fairgear.methods import GearPaperConfig
 
 Ints = NDArray[np.int64]
 # Egos are found for this many people; what is timed per ego needs no more.
@@ -36,7 +36,7 @@ class Scene:
     def index(self) -> EgoIndex:
         """Egos of some people, found as Gear does at the graph's size."""
         people = self.people(POOL)
-        precision = GearConfig().ego_precision(len(self.graph.x))
+        precision = GearPaperConfig().ego_precision(len(self.graph.x))
         return EgoIndex.build(self.graph, nodes=people, precision=precision)
 
     def people(self, count: int) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 KINDS = ("scale-free", "similarity", "random")
 # Cases whose work is done by torch and may run on a GPU.
-ON_DEVICE = ("step", "default step", "vae step", "embedding", "pipeline")
+ON_DEVICE = ("step", "vae step", "embedding", "pipeline")
 CASES = ("pagerank", "egos", "audit", *ON_DEVICE)
 
 

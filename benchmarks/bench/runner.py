@@ -31,7 +31,7 @@ from benchmarks.bench.steps import embedding_case, gear_case, vae_case
 from benchmarks.bench.tables import MACHINE
 from fairgear.auditing.provenance import source_commit
 from fairgear.egos import clear_cache
-from fairgear.methods.gear.config import GearConfig
+from fairgear.methods import GearPaperConfig
 from fairgear.progress import log, quiet
 
 Row = dict[str, Any]
@@ -43,8 +43,7 @@ MAKERS: dict[str, Callable[[Scene], Case]] = {
     "pagerank": lambda scene: PprCase(scene).case(),
     "egos": ego_case,
     "audit": audit_case,
-    "step": lambda scene: gear_case(scene, GearConfig.paper()),
-    "default step": lambda scene: gear_case(scene, GearConfig()),
+    "step": lambda scene: gear_case(scene, GearPaperConfig()),
     "vae step": vae_case,
     "embedding": embedding_case,
 }

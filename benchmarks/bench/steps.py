@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,13 +15,13 @@ from benchmarks.bench.sparse import BATCHINGS, DATA_LIST, SparseEncoder, SparseL
 from fairgear.egos import EgoIndex
 from fairgear.egos.batches import unpack
 from fairgear.graph import SensitiveGraph
+from fairgear.methods.egos import Ego, EgoSource
 from fairgear.methods.features import FeatureScaler
-from fairgear.methods.gear.config import GearConfig, GeneratorConfig, Recipe
-from fairgear.methods.gear.data import EgoSource, GearData
-from fairgear.methods.gear.generator import Ego, VaeGenerator
-from fairgear.methods.gear.generator_training import VaeTask
-from fairgear.methods.gear.network import GearNetwork
-from fairgear.methods.gear.training import GearTask
+from fairgear.methods.gear_paper.config import DROPOUT, LAYERS, GearPaperConfig, VaeConfig
+from fairgear.methods.gear_paper.generator import VaeGenerator
+from fairgear.methods.gear_paper.generator_training import VaeTask
+from fairgear.methods.gear_paper.network import PaperNetwork
+from fairgear.methods.gear_paper.training import PaperData, PaperTask
 from fairgear.nn import GraphVAE
 from fairgear.training import seeded
 
@@ -31,11 +31,9 @@ FIXED = "egos become edge lists at every step, which could be kept"
 WHOLE = "one n × n decoder"
 # A square of so many people and its gradients take a few GB.
 MOST_WHOLE = 10**4
-# Egos per forward pass, as Gear does it.
+# Egos per forward pass, as methods on egos do it.
 CHUNK = 1024
 EGOS = 2048
-# Above this many labels there is one training recipe; the paper's preset has only one.
-MANY_LABELS = 10**6
 
 
 @dataclass(frozen=True)
@@ -71,22 +69,12 @@ class Pool:
         kind = EgoSource if captured else _NotCaptured
         return kind(self.graph, self.index, self.scaler.to(device), device)
 
-    def data(self, egos: EgoSource) -> GearData:
-        """What a training of Gear reads; the last people of the pool are the validation set."""
+    def data(self, egos: EgoSource) -> PaperData:
+        """What a training reads; the last people of the pool are the validation set."""
         device = egos.device
         everyone = torch.arange(len(self), device=device)
         cut = len(self) - min(512, len(self) // 4)
-        some = self.index.ids[:, 0].cpu().long()
-        return GearData(
-            egos,
-            self.y.to(device),
-            # Used only where the loss has a weight on it, which is not timed.
-            torch.zeros(len(self), device=device),
-            self.scaler.to(device).scaled(self.graph.x[some]),
-            self.graph.sens[some].to(device),
-            everyone[:cut],
-            everyone[cut:],
-        )
+        return PaperData(egos, self.y.to(device), everyone[:cut], everyone[cut:])
 
 
 class _NotCaptured(EgoSource):
@@ -100,34 +88,31 @@ class _NotCaptured(EgoSource):
 
 def gear_task(
     pool: Pool,
-    config: GearConfig,
+    config: GearPaperConfig,
     device: torch.device,
     *,
     batching: str = DENSE,
-    dropout: float | None = None,
-) -> GearTask:
+    dropout: float = DROPOUT,
+) -> PaperTask:
     """A task with fresh weights, the same whatever the batching."""
-    recipe = _recipe(config)
-    recipe = recipe if dropout is None else replace(recipe, dropout=dropout)
     generator = config.generator
     data = pool.data(pool.egos(device, captured=batching == DENSE))
     with seeded(0, "benchmark"):
         vae = GraphVAE(pool.features, generator.hidden, generator.latent).to(device).eval()
-        network = GearNetwork(pool.features, config, recipe).to(device)
-    network.fit_inputs(data.x_sample, data.sens_sample, pool.scaler, None)
+        network = PaperNetwork(pool.features, config, dropout).to(device)
     if batching != DENSE:
         network.encoder = SparseEncoder(network.encoder, batching)
-    return GearTask(network, config, recipe, VaeGenerator(vae), data)
+    return PaperTask(network, config, VaeGenerator(vae, generator), data)
 
 
-def loss_of(task: GearTask, seed: int) -> dict[str, float]:
+def loss_of(task: PaperTask, seed: int) -> dict[str, float]:
     """The terms of the loss at one step whose draws come from `seed`."""
     with seeded(seed, "a step"):
         return {name: float(value) for name, value in task.step(0).items()}
 
 
 def largest_difference(
-    pool: Pool, config: GearConfig, device: torch.device, batching: str
+    pool: Pool, config: GearPaperConfig, device: torch.device, batching: str
 ) -> float:
     """Between the terms of the first loss by both ways, without dropout: rounding alone."""
     dense = loss_of(gear_task(pool, config, device, dropout=0.0), 0)
@@ -135,7 +120,7 @@ def largest_difference(
     return max(abs(dense[name] - sparse[name]) for name in dense)
 
 
-def gear_case(scene: Scene, config: GearConfig) -> Case:
+def gear_case(scene: Scene, config: GearPaperConfig) -> Case:
     """One step; the sides differ only in batch and encoder."""
     device = torch.device(scene.plan.device)
     pool = Pool.of(scene)
@@ -147,14 +132,14 @@ def gear_case(scene: Scene, config: GearConfig) -> Case:
 
         return Side(make, "" if batching == DENSE else DENSE)
 
-    recipe, vae = _recipe(config), config.generator
+    vae = config.generator
     needs = counts.step(
-        batch=recipe.batch_size,
+        batch=config.batch_size,
         k=config.k,
         f=pool.features,
-        seen=pool.features + int(recipe.use_sens),
+        seen=pool.features + 1,
         w=config.dim,
-        layers=recipe.layers,
+        layers=LAYERS,
         draws=config.neighbor_draws,
         h=vae.hidden,
         latent=vae.latent,
@@ -171,13 +156,7 @@ def gear_case(scene: Scene, config: GearConfig) -> Case:
     )
 
 
-def _recipe(config: GearConfig) -> Recipe:
-    return config.recipes(MANY_LABELS)[-1]
-
-
-def vae_task(
-    pool: Pool, config: GeneratorConfig, device: torch.device, batching: str = DENSE
-) -> VaeTask:
+def vae_task(pool: Pool, config: VaeConfig, device: torch.device, batching: str = DENSE) -> VaeTask:
     """A task with fresh weights, the same whatever the batching."""
     vae = _vae(pool, config, device)
     if batching != DENSE:
@@ -195,7 +174,7 @@ def vae_loss(task: VaeTask, seed: int) -> dict[str, float]:
 
 def vae_case(scene: Scene) -> Case:
     """One step on 200 egos; for the whole graph as one ego, one step on everybody, so no ratio."""
-    config = GeneratorConfig()
+    config = VaeConfig()
     device = torch.device(scene.plan.device)
     pool = Pool.of(scene)
 
@@ -236,7 +215,7 @@ def vae_case(scene: Scene) -> Case:
     return Case("step", 1, sides, lambda: needs, checks)
 
 
-def _whole_graph(pool: Pool, config: GeneratorConfig, device: torch.device) -> VaeTask:
+def _whole_graph(pool: Pool, config: VaeConfig, device: torch.device) -> VaeTask:
     """The VAE on the graph as a single ego of n members."""
     n = len(pool.graph.x)
     if n > MOST_WHOLE:
@@ -245,7 +224,7 @@ def _whole_graph(pool: Pool, config: GeneratorConfig, device: torch.device) -> V
         return VaeTask(_vae(pool, config, device), config, _OneEgo(pool, device), n)
 
 
-def _vae(pool: Pool, config: GeneratorConfig, device: torch.device) -> GraphVAE:
+def _vae(pool: Pool, config: VaeConfig, device: torch.device) -> GraphVAE:
     with seeded(0, "benchmark"):
         return GraphVAE(pool.features, config.hidden, config.latent).to(device)
 
@@ -276,7 +255,7 @@ class _OneEgo(EgoSource):
 def embedding_case(scene: Scene) -> Case:
     """Egos of the paper's width; both sides have the members, links and scaled features."""
     device = torch.device(scene.plan.device)
-    pool, config = Pool.of(scene), GearConfig.paper()
+    pool, config = Pool.of(scene), GearPaperConfig()
     chunks = torch.split(torch.arange(min(EGOS, len(pool)), device=device), CHUNK)
     egos = sum(len(rows) for rows in chunks)
 
@@ -320,9 +299,7 @@ def embedding_case(scene: Scene) -> Case:
         apart = (dense().run() - sparse().run()).abs().max()  # type: ignore[operator]
         return {DATA_LIST: f"representations differ by {float(apart):.1e}"}
 
-    recipe = _recipe(config)
-    seen = pool.features + int(recipe.use_sens)
-    needs = counts.embedding(1, config.k, seen, config.dim, recipe.layers)
+    needs = counts.embedding(1, config.k, pool.features + 1, config.dim, LAYERS)
     sides = {DENSE: Side(dense), DATA_LIST: Side(sparse, DENSE)}
     return Case("person", len(pool.graph.x), sides, lambda: needs, checks)
 

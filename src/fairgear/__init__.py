@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from fairgear import auditing, causal, datasets, egos, graph, methods, metrics
     from fairgear.auditing import Audit, audit
     from fairgear.graph import SensitiveGraph
-    from fairgear.methods import Gear, load_model
+    from fairgear.methods import Gear, GearPaper, load_model
 
 
 _MODULES = ("auditing", "causal", "datasets", "egos", "graph", "methods", "metrics")
 _OBJECTS = {
     "Audit": "fairgear.auditing",
     "Gear": "fairgear.methods",
+    "GearPaper": "fairgear.methods",
     "SensitiveGraph": "fairgear.graph",
     "audit": "fairgear.auditing",
     "load_model": "fairgear.methods",
@@ -27,6 +28,7 @@ _OBJECTS = {
 __all__ = [
     "Audit",
     "Gear",
+    "GearPaper",
     "SensitiveGraph",
     "__version__",
     "audit",

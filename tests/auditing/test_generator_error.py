@@ -11,7 +11,8 @@ from fairgear.auditing import generator_error
 from fairgear.causal import flipped, for_graph
 from fairgear.errors import ParameterError
 from fairgear.methods import Gear, GeneratorConfig
-from fairgear.methods.gear.generator import Ego, VaeGenerator
+from fairgear.methods.egos import Ego
+from fairgear.methods.gear.generator import VaeGenerator
 from tests.auditing.models import small_graph
 
 
@@ -36,7 +37,7 @@ class Exact:
     def __init__(self, v: Tensor) -> None:
         self.v = v
 
-    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
+    def counterfactual(self, ego: Ego, sens: Tensor) -> Ego:
         x = ego.x + (sens - ego.sens)[..., None] * self.v
         adjacency = ego.adjacency.clone()
         adjacency[:, 0, 1:] = 1 - adjacency[:, 0, 1:]

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.bench import counts
 from benchmarks.bench.steps import Pool, gear_task, vae_task
-from fairgear.methods.gear.config import GearConfig, GeneratorConfig
+from fairgear.methods.gear_paper.config import GearPaperConfig, VaeConfig
 from fairgear.nn.encoders import EgoEncoder, SageEncoder
 from fairgear.nn.layers import SageLayer
 
@@ -49,13 +49,13 @@ def plain_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SageLayer, "centre", centre)
 
 
-def step_needs(pool: Pool, config: GearConfig, layers: int) -> counts.Needs:
+def step_needs(pool: Pool, config: GearPaperConfig, layers: int) -> counts.Needs:
     vae = config.generator
     return counts.step(
-        batch=int(config.batch_size or 0),
+        batch=config.batch_size,
         k=20,
         f=pool.features,
-        seen=pool.features + int(config.recipes(100)[0].use_sens),
+        seen=pool.features + 1,
         w=config.dim,
         layers=layers,
         draws=config.neighbor_draws,
@@ -65,17 +65,19 @@ def step_needs(pool: Pool, config: GearConfig, layers: int) -> counts.Needs:
 
 
 @pytest.mark.usefixtures("plain_layers")
-@pytest.mark.parametrize(("layers", "use_sens"), [(1, True), (2, False), (3, True)])
-def test_operations_of_a_training_step(pool: Pool, layers: int, use_sens: bool) -> None:
-    recipe = {"layers": layers, "use_sens": use_sens}
-    config = GearConfig.paper(dim=24, batch_size=10, recipe=recipe)
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_operations_of_a_training_step(
+    pool: Pool, layers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairgear.methods.gear_paper.network.LAYERS", layers)
+    config = GearPaperConfig(dim=24, batch_size=10)
     found = operations(lambda: gear_task(pool, config, CPU).step(0))
     assert step_needs(pool, config, layers).operations == found
 
 
 @pytest.mark.usefixtures("plain_layers")
 def test_operations_of_a_step_of_the_vae(pool: Pool) -> None:
-    config = GeneratorConfig(batch_size=10)
+    config = VaeConfig(batch_size=10)
     found = operations(lambda: vae_task(pool, config, CPU).step(0))
     counted = counts.vae_step(
         10, 20, pool.features, config.hidden, config.latent, config.ranges
@@ -88,14 +90,14 @@ def test_operations_of_a_step_of_the_vae(pool: Pool) -> None:
 
 @pytest.mark.usefixtures("plain_layers")
 def test_operations_of_representations(pool: Pool) -> None:
-    config = GearConfig.paper(dim=24)
+    config = GearPaperConfig(dim=24)
     network, egos = gear_task(pool, config, CPU).network.eval(), pool.egos(CPU)
     found = operations(lambda: network(egos(torch.arange(7))))
     assert counts.embedding(7, 20, pool.features + 1, 24, 2).operations == found
 
 
 def test_a_step_does_little_more_than_it_needs(pool: Pool) -> None:
-    config = GearConfig.paper(dim=64, batch_size=10)
+    config = GearPaperConfig(dim=64, batch_size=10)
     found = operations(lambda: gear_task(pool, config, CPU).step(0))
     assert 1 <= found / step_needs(pool, config, 2).operations < 1.3
 

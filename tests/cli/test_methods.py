@@ -62,7 +62,6 @@ def test_a_run_of_another_method(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main([*typed, "--json"]) == 0
     results = printed(capsys)
     assert (results["config"]["method"], results["config"]["settings"]["C"]) == ("logistic", 0.5)
-    assert "preset" not in results["config"]
     assert yaml.safe_load((out / "config.yaml").read_text()) == results["config"]
     assert results["diagnostics"]["model"] == "synthetic"
     assert "logistic" in (out / "report.html").read_text()

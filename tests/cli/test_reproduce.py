@@ -16,7 +16,7 @@ import fairgear as fg
 from fairgear.cli import main
 from fairgear.metrics import METRICS
 from fairgear.studies import engine, reproduce
-from fairgear.studies.claims import FAILS, HOLDS
+from fairgear.studies.claims import HOLDS
 from fairgear.studies.pool import Outcome
 from fairgear.studies.records import KEY
 from fairgear.studies.reproduce import Reproduction
@@ -108,11 +108,11 @@ def test_rows_of_something_else_are_refused(
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Rows of all runs on Bail, made up: GEAR is good, the paper's preset bad, all else even."""
+    """Rows of all runs on Bail, made up: GEAR is good, C-ENC is bad, all else even."""
     rng = np.random.default_rng(0)
     made = []
     for cell in Reproduction.of(TABLES, range(5), only=["bail"]).study.cells:
-        good = {"default": 0.3, "paper": -0.3}.get(cell.entry.preset, 0.0)
+        good = {"gear-paper": 0.3, "c-enc": -0.3}.get(cell.entry.method, 0.0)
         key = dict(zip(KEY, cell.key, strict=True))
         values = {
             name: 0.5 + (good if metric.direction == "higher" else -good) + rng.normal(0, 1e-3)
@@ -169,13 +169,10 @@ def test_verdicts_are_those_of_the_rows(
     assert {*found} == {"out", "verdicts"}
     assert found["out"] == str(tmp_path)
     # Four claims by three measures each, one by two, and NIFTY's; GEAR was made to be better than
-    # all, its preset worse.
-    ours = [one for one in found["verdicts"] if one["subject"].startswith("GEAR")]
-    assert {(one["subject"], one["verdict"]) for one in ours} == {
-        ("GEAR", HOLDS),
-        ("GEAR, paper", FAILS),
-    }
-    assert (len(ours), len(found["verdicts"])) == (2 * (4 * 3 + 2), 32)
+    # all.
+    ours = [one for one in found["verdicts"] if one["subject"] == "GEAR"]
+    assert {one["verdict"] for one in ours} == {HOLDS}
+    assert (len(ours), len(found["verdicts"])) == (4 * 3 + 2, 18)
     written = pd.read_csv(tmp_path / "verdicts.csv")
     assert written["because"].tolist() == [one["because"] for one in found["verdicts"]]
     text = (tmp_path / "verdicts.md").read_text()
@@ -184,7 +181,7 @@ def test_verdicts_are_those_of_the_rows(
     assert [
         f"| {one['verdict']} | {one['because']} |" in line
         for line, one in zip(lines, found["verdicts"], strict=True)
-    ] == [True] * 32
+    ] == [True] * 18
 
 
 def test_rows_of_some_lines_alone_make_what_they_can(

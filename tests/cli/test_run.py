@@ -168,21 +168,14 @@ def settled(*typed: str, out: Path) -> RunConfig:
     return seen[0]
 
 
-def test_a_preset_goes_before_the_settings_of_another(finished: Path, tmp_path: Path) -> None:
-    held = yaml.safe_load((finished / "config.yaml").read_text()) | {"quick": False}
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(held))
-    typed = ["--preset", "paper", "--config", str(tmp_path / "config.yaml")]
-    assert settled(*typed, out=tmp_path / "out").settings == GearConfig.paper().to_dict()
-
-
 def test_none_can_be_typed(tmp_path: Path) -> None:
     typed = ["--set", "erase=none", "--set", "logit-weight=0.25"]
     expected = GearConfig(erase=None, logit_weight=0.25).to_dict()
     assert settled(*typed, out=tmp_path / "out").settings == expected
 
 
-def test_presets_and_flags_lie_over_each_other() -> None:
-    paper = RunConfig(preset="paper", settings={"k": 30}).completed()
+def test_defaults_and_flags_lie_over_each_other() -> None:
+    paper = RunConfig(method="gear-paper", settings={"k": 30}).completed()
     assert (paper.settings["dim"], paper.settings["k"]) == (1024, 30)
     assert paper.settings["generator"]["discriminator_weight"] == 10
     again = RunConfig.from_dict(paper.to_dict())
@@ -254,7 +247,7 @@ def bad_settings(folder: Path, text: str) -> str:
         (["nosuch"], "'nosuch'; allowed: synthetic"),
         (["--method", "nosuch"], "'nosuch'; allowed: gear"),
         (["--split", "nosuch"], "sixty-twenty-twenty, released"),
-        (["--preset", "nosuch"], "default, paper"),
+        (["--preset", "paper"], "--preset"),
         (["--device", "nosuch"], "auto, cpu, cuda"),
         (["--seed", "x"], "--seed"),
         (["--seed", "-1"], "setting seed"),
@@ -263,7 +256,6 @@ def bad_settings(folder: Path, text: str) -> str:
         (["--set", "generator.steps=0"], "setting steps"),
         (["--set", "nosuch=1"], "unknown key 'nosuch'"),
         (["--gear.k", "5"], "--gear.k"),
-        (["--method", "logistic", "--preset", "paper"], "preset paper: got logistic"),
         (["--config", "nosuch.yaml"], "settings file nosuch.yaml"),
     ],
 )

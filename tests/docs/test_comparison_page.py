@@ -13,7 +13,9 @@ from fairgear.studies.tables import summary
 
 ROOT = Path(__file__).parents[2]
 DATASETS = ("synthetic", "bail", "credit")
-GRAPH_METHODS = [name for name, method in METHODS.items() if method.reads_graph and name != "gear"]
+# The page leaves the paper's method, which takes longest, to the ten seeds of results.md.
+COMPARED = [name for name in METHODS if name != "gear-paper"]
+GRAPH_METHODS = [name for name in COMPARED if METHODS[name].reads_graph and name != "gear"]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +35,7 @@ def hidden() -> pd.DataFrame:
 
 def test_every_method_is_there(means: pd.DataFrame) -> None:
     for dataset in DATASETS:
-        assert set(METHODS) <= set(means.loc[dataset].index)
+        assert set(COMPARED) <= set(means.loc[dataset].index)
 
 
 @pytest.mark.parametrize("dataset", DATASETS)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import DOCS, RESULTS, pages
-from fairgear.studies.claims import FAILS, HOLDS, OPEN, Verdict
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
@@ -60,20 +59,3 @@ def _anchors(page: Path) -> set[str]:
     """The names that headings get on GitHub: lower case, words joined by hyphens."""
     heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
-
-
-def test_verdicts_of_other_seeds_are_set_beside_the_first() -> None:
-    answers = {"a": (HOLDS, HOLDS), "b": (HOLDS, OPEN), "d": (FAILS, HOLDS), "e": (OPEN, OPEN)}
-
-    def told(place: int) -> list[Verdict]:
-        return [
-            Verdict("c", dataset, "s", "auroc", pair[place], f"because {place}")
-            for dataset, pair in answers.items()
-        ]
-
-    alone = [Verdict("c", "nowhere else", "s", "auroc", HOLDS, "")]
-    text = pages.agreement_table(told(0) + alone, told(1))
-    assert "| c | s | 1 | 1 | 1 | 1 |" in text
-    assert "| all | | 1 | 1 | 1 | 1 |" in text
-    (line,) = [line for line in text.splitlines() if line.startswith("- ")]
-    assert line.startswith("- d, s, AUROC, “c”: does not (because 0); holds (because 1)")

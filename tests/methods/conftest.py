@@ -23,5 +23,5 @@ def dense() -> SensitiveGraph:
 
 @pytest.fixture(scope="session")
 def fitted(dense: SensitiveGraph) -> Gear:
-    """A model of the default preset, fitted on `dense`; tests must leave it as it is."""
+    """A model fitted on `dense`; tests must leave it as it is."""
     return tiny(threshold="validation").fit(dense)

@@ -20,6 +20,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "generator": {"steps": 10, "hidden": 8, "batch_size": 50},
         "recipe": {"validate_every": 10, "dropout": 0.1},
     },
+    "gear-paper": {
+        "dim": 16,
+        "steps": 30,
+        "learning_rate": 0.03,
+        "k": 8,
+        "generator": {"steps": 10, "hidden": 8, "batch_size": 50},
+    },
     "boosting": {"trees": 10},
     "gcn": NETWORK,
     "graphsage": NETWORK,

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fairgear import SensitiveGraph
 from fairgear.errors import GraphError
+from fairgear.methods import features
 from fairgear.methods.features import Erasure, FeatureScaler
 from fairgear.methods.gear.inputs import EvenNorm, UnitRows
 from tests.graphs import random_graph
@@ -213,3 +214,18 @@ def test_columns_that_sum_to_a_constant_can_be_erased() -> None:
     one_hot = torch.cat([x, (x[:, :1] > 0).float(), (x[:, :1] <= 0).float()], dim=1)
     erased = Erasure(6, 1.0).fit(one_hot, sens)
     assert bool(torch.isfinite(erased(one_hot, sens)).all())
+
+
+def test_statistics_come_from_some_people_and_from_all_where_a_group_is_rare(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(features, "STATISTICS", 40)
+    monkeypatch.setattr(features, "FEWEST", 5)
+    order, sens = torch.randperm(200), torch.arange(200) % 2
+    asked = features.statistics_sample(order, sens)
+    assert len(asked) == 40
+    places = order.argsort()[asked]
+    assert torch.equal(places, places.sort().values)
+    rare = torch.zeros(200, dtype=torch.int64)
+    rare[3] = 1
+    assert torch.equal(features.statistics_sample(order, rare), order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fairgear.methods.gear.generator import Ego
+from fairgear.methods.egos import Ego
 
 
 def random_egos(batch: int = 6, k: int = 8, d: int = 5, seed: int = 0, density: float = 0.5) -> Ego:

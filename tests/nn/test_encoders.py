@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from fairgear.methods import GearConfig
-from fairgear.methods.gear.generator import Ego
+from fairgear.methods.egos import Ego
 from fairgear.nn import ENCODERS, Classifier, EgoEncoder, encoders
 from fairgear.nn.encoders import Infomax, JumpingKnowledge
 from fairgear.settings import settings_of

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, GINConv, SAGEConv
 from torch_geometric.utils import dense_to_sparse
 
-from fairgear.methods.gear.generator import Ego
+from fairgear.methods.egos import Ego
 from fairgear.nn.layers import EgoLayer, GcnLayer, GinLayer, SageLayer
 from tests.nn.ego_batches import centre_first_order, padded, random_egos, reordered
 

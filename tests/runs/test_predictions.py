@@ -38,7 +38,7 @@ def logistic() -> Method:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many people each piece was of; everything is small enough to have many pieces."""
     seen: list[int] = []
-    monkeypatch.setattr("fairgear.methods.gear.estimator._CHUNK", 16)
+    monkeypatch.setattr("fairgear.methods.ego_method._CHUNK", 16)
     monkeypatch.setattr(predictions, "CHUNK", 16)
     monkeypatch.setattr(predictions, "GROUP", 20)
     monkeypatch.setattr(predictions, "PREDICTION_GROUP", 20)

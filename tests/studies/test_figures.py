@@ -199,7 +199,7 @@ class TestSweep:
         assert at.min() == 0.0  # 0.01 − T2 · 0.01 / √3 is negative
         assert at.max() == pytest.approx(0.01 + T2 * 0.01 / math.sqrt(3), abs=1e-6)
 
-    def test_a_line_stands_at_the_presets_own_value(self) -> None:
+    def test_a_line_stands_at_the_methods_own_value(self) -> None:
         figure = sweeps()
         found = [curve(axes, "own")[0][0] for axes in figure.axes]
         assert found == [0.6, 20.0, 0.6, 20.0]

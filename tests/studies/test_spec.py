@@ -31,11 +31,12 @@ def test_settings_of_an_entry() -> None:
         "quick": False,
         "settings": {**METHODS["gcn"].config_type().to_dict(), "dim": 8, "use_sens": False},
     }
-    gear = Entry.parse("gear:erase=0,preset=paper").config(GraphSource(), 0)
-    assert (gear.settings["erase"], gear.settings["dim"], gear.preset) == (0, 1024, "paper")
+    gear = Entry.parse("gear-paper:k=10,generator.steps=7").config(GraphSource(), 0)
+    assert (gear.settings["k"], gear.settings["dim"]) == (10, 1024)
+    assert gear.settings["generator"]["steps"] == 7
     for nothing in ("null", "none", "None"):
-        entry = Entry.parse(f"gear:erase={nothing}")
-        assert entry.config(GraphSource(), 0).settings["erase"] is None
+        entry = Entry.parse(f"gear-paper:epochs={nothing}")
+        assert entry.config(GraphSource(), 0).settings["epochs"] is None
     assert Entry.parse("gcn:weight-decay=1e-5").settings == {"weight_decay": 1e-5}
 
 
@@ -49,11 +50,11 @@ def test_settings_of_an_entry() -> None:
         ("gcn:dim=8,dim=16", "got 'dim=16'; allowed: NAME=VALUE, such as layers=2, each name once"),
         ("gcn:seed=3", "settings of gcn: got 'seed'"),
         ("gcn:device=cpu", "settings of gcn: got 'device'"),
-        ("gear:micro_batches=99", "micro_batches: got 99"),
+        ("gear-paper:micro_batches=99", "micro_batches: got 99"),
         ("gcn:depth=3", "unknown key 'depth'"),
         ("gcn:dim=wide", "setting dim: got 'wide'"),
-        ("gear:erase=2", "setting erase: got 2; allowed: a number from 0 to 1 or none"),
-        ("gear:preset=other", "setting preset"),
+        ("gear-paper:epochs=0", "setting epochs: got 0; allowed: a whole number from 1 to 10"),
+        ("gear-paper:preset=paper", "unknown key 'preset'"),
     ],
 )
 def test_a_wrong_entry_is_refused_before_any_work(text: str, message: str) -> None:

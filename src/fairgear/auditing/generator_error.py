@@ -14,9 +14,9 @@ from fairgear.auditing.worlds import Worlds
 from fairgear.egos import EgoBatch
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.methods.ego_method import EgoMethod
+from fairgear.methods.egos import Ego, self_perturbed
 from fairgear.methods.features import FeatureScaler
-from fairgear.methods.gear.estimator import Gear
-from fairgear.methods.gear.generator import Ego, self_perturbed
 from fairgear.progress import bar
 from fairgear.training import seeded
 
@@ -55,22 +55,24 @@ class GeneratorError:
         return self.edges_right / self.edges_changed if self.edges_changed else math.nan
 
 
-def generator_error(gear: Gear, graph: SensitiveGraph, *, people: int = 100) -> GeneratorError:
-    """Compare the generator of a fitted Gear with the graph's causal model on test nodes.
+def generator_error(
+    model: EgoMethod, graph: SensitiveGraph, *, people: int = 100
+) -> GeneratorError:
+    """Compare the generator of a fitted model with the graph's causal model on test nodes.
 
-    Features are compared in raw units, or as shares of the row where Gear normalises rows.
+    Features are compared in raw units.
 
     Args:
-        gear: fitted, with a generator.
+        model: fitted, with a generator.
         graph: the factual graph, with an exact causal model.
         people: most people to compare on, sampled by a hash of their ids, one world each.
     """
     worlds = Worlds(graph)
     chosen = select(graph, None)
     chosen = chosen[sample(graph, chosen, people, worlds.seed)]
-    scaler = gear.scaler_
+    scaler = model.scaler_
     with seeded(worlds.seed, "generator error"):
-        generated, egos, drawn = _self_perturbed(gear, graph, chosen)
+        generated, egos, drawn = _self_perturbed(model, graph, chosen)
     exact = torch.empty_like(generated)
     before = _features(scaler, graph)
     changed = right = outside = 0
@@ -96,24 +98,23 @@ def generator_error(gear: Gear, graph: SensitiveGraph, *, people: int = 100) -> 
 
 @torch.no_grad()
 def _self_perturbed(
-    gear: Gear, graph: SensitiveGraph, chosen: Tensor
+    model: EgoMethod, graph: SensitiveGraph, chosen: Tensor
 ) -> tuple[Tensor, list[set[int]], list[set[int]]]:
-    """How Gear's generator changes the features of each person, in raw units, and their links.
+    """How the generator changes the features of each person, in raw units, and their links.
 
     Returns the changes (people, features), the members of each ego, and those of them whose link
     with the person changes.
     """
-    generator = gear.generator()
+    generator = model.generator()
     if generator is None:
-        got = f"variant {gear.config.variant!r}, which has no generator"
-        raise ParameterError("gear", got, "one with a generator", "use the variant 'full'")
-    device = gear.torch_device()
-    index = gear.ego_index(graph, chosen).to(device)
-    batch = index.batch(torch.arange(len(chosen), device=device), gear.scaler_(graph))
+        got = f"{model!r}, which has no generator"
+        raise ParameterError("model", got, "one with a generator", "use the variant 'full'")
+    device = model.torch_device()
+    index = model.ego_index(graph, chosen).to(device)
+    batch = index.batch(torch.arange(len(chosen), device=device), model.scaler_(graph))
     ego = Ego.of(batch, graph.sens.to(device))
-    dose = torch.ones(len(ego), device=device)
-    after = generator.counterfactual(ego, self_perturbed(ego), dose)
-    change = (after.x - ego.x)[:, 0].double() * gear.scaler_.scale
+    after = generator.counterfactual(ego, self_perturbed(ego))
+    change = (after.x - ego.x)[:, 0].double() * model.scaler_.scale
     differs = (after.adjacency != ego.adjacency)[:, 0] & batch.mask
     return change.cpu(), _members(batch, batch.mask), _members(batch, differs)
 

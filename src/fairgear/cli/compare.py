@@ -16,7 +16,7 @@ compare_app = App(
     help_epilogue=examples(
         "fairgear compare --methods gear graphsage logistic",
         "fairgear compare --datasets synthetic bail credit --methods all --seeds 3",
-        "fairgear compare --methods gear gear:erase=0 gear:variant=np",
+        "fairgear compare --methods gear-paper gear-paper:variant=np",
         "fairgear compare --datasets graph.pt --label approved --sensitive sex",
     ),
 )
@@ -45,7 +45,7 @@ def compare(
         [default: synthetic]
     methods
         Names from `fairgear methods list`, or all; with settings
-        as gear:erase=0,dim=128. [default: all]
+        as gear-paper:k=10,dim=128. [default: all]
     seeds
         How many, from 0; or which, as 10-19.
     split

@@ -44,11 +44,11 @@ def reproduce(
     Parameters
     ----------
     what
-        table1, table2, table3, tableS1 (with figure 4), figure5, tradeoff,
-        additions, or all.
+        table1, table2, table3, tableS1 (with figure 4), figure5, tradeoff
+        or all.
     seeds
         How many, from 0; or which, as 10-19. [default: 10; for
-        figure5, tradeoff and additions 5; with --quick 1]
+        figure5 and tradeoff 5; with --quick 1]
     datasets
         Some of synthetic, bail and credit. [default: all]
     quick

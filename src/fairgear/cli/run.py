@@ -17,7 +17,7 @@ run_app = App(
     help_epilogue=examples(
         "fairgear run",
         "fairgear run synthetic --seed 3 --out runs/three",
-        "fairgear run bail --preset paper --quick",
+        "fairgear run bail --method gear-paper --quick",
         "fairgear run --set fairness-weight=2 --set generator.steps=500 --json",
         "fairgear run --method mypackage.models:MyMethod",
         "fairgear run people.csv --label approved --sensitive sex --similarity 0.7",
@@ -31,7 +31,6 @@ def run(
     /,
     *,
     method: str | None = None,
-    preset: str | None = None,
     overrides: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
     quick: Annotated[bool | None, Parameter(negative=())] = None,
     split: str | None = None,
@@ -53,8 +52,6 @@ def run(
         (.pt of PyG, .graphml). [default: synthetic]
     method
         From `fairgear methods list`, or MODULE:CLASS. [default: gear]
-    preset
-        Settings of gear: default or paper. [default: default]
     overrides
         NAME=VALUE of `fairgear methods show METHOD`, repeatable.
     quick
@@ -79,7 +76,6 @@ def run(
     typed = {
         "dataset": dataset,
         "method": method,
-        "preset": preset,
         "settings": parse_overrides(overrides or [], "--set") or None,
         "quick": quick,
         "split": split,
@@ -123,10 +119,8 @@ def _values(file: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
     from fairgear.runs.config import merged
 
     typed = {key: value for key, value in typed.items() if value is not None}
-    if any(
-        key in typed and file.get(key, typed[key]) != typed[key] for key in ("method", "preset")
-    ):
-        # The file lists all settings of its own method and preset, which do not apply to others.
+    if "method" in typed and file.get("method", typed["method"]) != typed["method"]:
+        # The file lists all settings of its own method, which do not apply to others.
         file.pop("settings", None)
     if isinstance(file.get("data"), dict) and ("dataset" in typed or "data" in typed):
         # The hash is of the file's own data.

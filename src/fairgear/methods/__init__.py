@@ -6,23 +6,41 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from fairgear.methods.gear.config import GearConfig, GeneratorConfig
+from fairgear.methods.gear_paper.config import GearPaperConfig
 
 if TYPE_CHECKING:
     from fairgear.methods.base import METHODS, Method, load_model
     from fairgear.methods.gear.estimator import Gear
+    from fairgear.methods.gear_paper.estimator import GearPaper
 
-__all__ = ["METHODS", "Gear", "GearConfig", "GeneratorConfig", "Method", "load_model"]
+__all__ = [
+    "METHODS",
+    "Gear",
+    "GearConfig",
+    "GearPaper",
+    "GearPaperConfig",
+    "GeneratorConfig",
+    "Method",
+    "load_model",
+]
 
 # Importing these registers their methods.
 _REGISTERING = (
     "gear.estimator",
+    "gear_paper.estimator",
     "baselines.gnn",
     "baselines.cenc",
     "baselines.fairgnn",
     "baselines.nifty",
     "baselines.tabular",
 )
-_HOMES = {"METHODS": "base", "Method": "base", "load_model": "base", "Gear": "gear.estimator"}
+_HOMES = {
+    "METHODS": "base",
+    "Method": "base",
+    "load_model": "base",
+    "Gear": "gear.estimator",
+    "GearPaper": "gear_paper.estimator",
+}
 
 
 def __getattr__(name: str) -> Any:

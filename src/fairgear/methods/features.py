@@ -7,6 +7,12 @@ from torch import Tensor, nn
 
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph
+from fairgear.training import seeded
+
+# In larger graphs, a sample of this many people determines scaling and erasing,
+STATISTICS = 2**18
+# unless it has fewer people of a group than this.
+FEWEST = 1000
 
 
 class FeatureScaler(nn.Module):
@@ -113,3 +119,15 @@ def spread_of(x: Tensor, least: Tensor | float = 1e-6) -> Tensor:
     """Standard deviations; 1 for constant columns, whose deviation is only rounding error."""
     deviation = x.std(dim=0, correction=0)
     return torch.where(deviation > least, deviation, torch.ones_like(deviation))
+
+
+def statistics_sample(order: Tensor, sens: Tensor) -> Tensor:
+    """All people in their order, or a random sample of a large graph."""
+    if len(order) <= STATISTICS:
+        return order
+    with seeded(0, "statistics"):
+        drawn = torch.randperm(len(order))[:STATISTICS]
+    sample = order[drawn.sort().values]
+    if min(int((sens[sample] == group).sum()) for group in (0, 1)) < FEWEST:
+        return order
+    return sample

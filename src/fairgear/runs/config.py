@@ -13,7 +13,7 @@ from fairgear.datasets.source import GraphSource
 from fairgear.errors import FileError, ParameterError
 from fairgear.settings import OneOf, Range
 
-# The method that has presets.
+# The default method.
 GEAR = "gear"
 # What --quick limits in the settings of every method, by name.
 _QUICK = {"steps": 40, "estimator_steps": 40, "trees": 50}
@@ -31,8 +31,6 @@ class RunConfig(GraphSource):
 
     method: str = GEAR
     """The method to train."""
-    preset: Annotated[str, OneOf("default", "paper")] = "default"
-    """The settings of gear to start from: default, or paper (see Gear.paper)."""
     settings: dict[str, Any] = field(default_factory=dict)
     """The settings of the method; those that are missing have their defaults."""
     quick: bool = False
@@ -48,32 +46,20 @@ class RunConfig(GraphSource):
     device: Annotated[str, OneOf("auto", "cpu", "cuda")] = "auto"
     """auto, cpu or cuda."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """As nested plain values, without those that mean nothing for this method."""
-        values = super().to_dict()
-        if self.method != GEAR:
-            del values["preset"]
-        return values
-
     def completed(self) -> Self:
-        """The same run with all settings of its method: defaults, preset, then `settings`."""
-        from fairgear.methods import METHODS, GearConfig
+        """The same run with all settings of its method: defaults, then `settings`."""
+        from fairgear.methods import METHODS
 
         kind = METHODS[self.method].config_type
         for name in {"seed", "device"} & self.settings.keys():
             allowed, step = "its own, see fairgear methods show", f"use --{name} of fairgear run"
             raise ParameterError(f"settings of {self.method}", repr(name), allowed, step)
-        start = kind()
-        if self.preset == "paper":
-            if self.method != GEAR:
-                allowed = f"with the method {GEAR!r}"
-                raise ParameterError("preset paper", self.method, allowed, "leave --preset out")
-            start = GearConfig.paper()
-        values = start.to_dict()
+        values = kind().to_dict()
         config = kind.from_dict(merged(_quickened(values) if self.quick else values, self.settings))
-        if isinstance(config, GearConfig):
+        check = getattr(config, "check_batches", None)
+        if check is not None:
             # The smallest batch of a released split.
-            config.check_batches(100)
+            check(100)
         shorter = _QUICK_AUDIT if self.quick else {}
         return replace(self, settings=config.to_dict(), **shorter)
 

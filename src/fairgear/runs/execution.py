@@ -12,9 +12,10 @@ from fairgear.causal import SyntheticMechanism
 from fairgear.distributed import on_rank0
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.tables import ENCODING
-from fairgear.methods import METHODS, Gear, Method
+from fairgear.methods import METHODS, Method
 from fairgear.methods.base import check_trainable
-from fairgear.methods.gear.report import report_generator
+from fairgear.methods.ego_method import EgoMethod
+from fairgear.methods.gear_paper.report import report_generator
 from fairgear.runs.config import RunConfig
 from fairgear.runs.folder import RunFolder
 from fairgear.runs.predictions import write_predictions
@@ -129,10 +130,10 @@ def _trained(model: Method, graph: SensitiveGraph, folder: RunFolder) -> Method:
 
 
 def _training(model: Method, graph: SensitiveGraph) -> Training:
-    """The history, and for a Gear the quality of the counterfactual egos that it was trained on."""
+    """The history, and the quality of the counterfactual egos that it was trained on, if any."""
     history: dict[str, History] = dict(getattr(model, "history_", {}))
-    report = report_generator(model, graph) if isinstance(model, Gear) else None
-    if not isinstance(model, Gear) or report is None:
+    report = report_generator(model, graph) if isinstance(model, EgoMethod) else None
+    if not isinstance(model, EgoMethod) or report is None:
         return Training(history, None)
     found: dict[str, float] = asdict(report)
     if isinstance(graph.mechanism, SyntheticMechanism):

@@ -92,7 +92,7 @@ def sweep_figure(rows: pd.DataFrame) -> Figure:
 
     Args:
         rows: a row for each run, with columns `sweep` (the setting's name), `value`, `own`
-            (whether it is the preset's own value), `seed`, and one for each metric.
+            (whether it is the method's own value), `seed`, and one for each metric.
     """
     sweeps = list(dict.fromkeys(rows["sweep"]))
     if not sweeps:
@@ -127,7 +127,7 @@ def sweep_figure(rows: pd.DataFrame) -> Figure:
                 loc="center left",
                 bbox_to_anchor=(1.02, 0.5),
             )
-        _note(figure, f"Bands: {_BAND}. Dashed: the preset's own value.")
+        _note(figure, f"Bands: {_BAND}. Dashed: the method's own value.")
     return figure
 
 

@@ -22,7 +22,7 @@ _NAMES = {
     "FairGNN": "fairgnn",
     "NIFTY-GCN": "nifty-gcn",
     "NIFTY-SAGE": "nifty-sage",
-    "GEAR": "gear",
+    "GEAR": "gear-paper",
 }
 
 

@@ -17,8 +17,8 @@ from fairgear.registry import Registry
 from fairgear.studies.claims import Claim, Trend
 from fairgear.studies.spec import Entry
 
-# In the paper's order; the last two are not in it.
-NAMES = ("table1", "table2", "table3", "tableS1", "figure5", "tradeoff", "additions")
+# In the paper's order; the last is not in it.
+NAMES = ("table1", "table2", "table3", "tableS1", "figure5", "tradeoff")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Line:
         published: the paper's name for it; empty where the paper has no such line.
         family: the curve that it is a point of; empty for none.
         value: its place on that curve.
-        own: whether that value is the preset's own.
+        own: whether that value is the base's own.
     """
 
     name: str

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fairgear.datasets.source import GraphSource
 from fairgear.errors import ParameterError
 from fairgear.methods import METHODS
-from fairgear.runs.config import GEAR, RunConfig
+from fairgear.runs.config import RunConfig
 from fairgear.runs.folder import RunFolder
 from fairgear.runs.overrides import parse_overrides
 
@@ -28,12 +28,12 @@ Key = tuple[str, str, str, int]
 
 @dataclass(frozen=True)
 class Entry:
-    """A method by its name alone, or with settings: `gear:erase=0,generator.steps=200`.
+    """A method by its name alone, or with settings: `gear-paper:k=10,generator.steps=200`.
 
     Attributes:
         label: the text itself; tables show it.
         method: a name from `METHODS`.
-        settings: those that differ from the defaults; for gear, `preset` is one of them.
+        settings: those that differ from the defaults.
     """
 
     label: str
@@ -53,16 +53,8 @@ class Entry:
     def config(self, source: GraphSource, seed: int, **more: Any) -> RunConfig:
         """The settings of one run; `more` are other fields of a `RunConfig`."""
         common = {**source.to_dict(), "method": self.method, "seed": seed}
-        common |= _UNUSED | more
-        settings = dict(self.settings)
-        preset = settings.pop("preset", "default")
-        values = {**common, "preset": preset, "settings": settings}
+        values = common | _UNUSED | more | {"settings": dict(self.settings)}
         return RunConfig.from_dict(values).completed()
-
-    @property
-    def preset(self) -> str:
-        """The preset of gear; empty for any other method."""
-        return str(self.settings.get("preset", "default")) if self.method == GEAR else ""
 
 
 @dataclass(frozen=True)

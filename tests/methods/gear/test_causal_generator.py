@@ -21,8 +21,9 @@ from fairgear.egos import EgoIndex
 from fairgear.errors import ParameterError
 from fairgear.graph import split
 from fairgear.methods import load_model
+from fairgear.methods.egos import Ego, neighbor_perturbed, self_perturbed
 from fairgear.methods.features import FeatureScaler
-from fairgear.methods.gear.generator import CausalGenerator, Ego, neighbor_perturbed, self_perturbed
+from fairgear.methods.gear.generator import CausalGenerator
 from tests.auditing.models import measure
 from tests.causal.test_laws import table_graph
 from tests.methods.gear.tiny import tiny

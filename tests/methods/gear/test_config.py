@@ -12,7 +12,6 @@ import pytest
 from fairgear.errors import ParameterError
 from fairgear.methods import GearConfig, GeneratorConfig
 from fairgear.methods.gear.config import (
-    ALPHA,
     FEW_LABELS,
     FLEXIBLE,
     FLEXIBLE_MANY,
@@ -20,51 +19,6 @@ from fairgear.methods.gear.config import (
     Recipe,
 )
 from fairgear.settings import Config, OneOf, Range, settings_of
-
-# Written down from the paper, section by section.
-PAPER = {
-    "encoder": "graphsage",
-    "variant": "full",
-    "k": 20,
-    "dim": 1024,
-    "fairness_weight": 0.6,
-    "neighbor_weight": 0.4,
-    "neighbor_draws": 2,
-    "erase": None,
-    "r2_limit": 1.0,
-}
-PAPER_RECIPE = Recipe(
-    layers=2,
-    dropout=0.5,
-    weight_decay=1e-5,
-    logit_weight=0.0,
-    learning_rate=0.001,
-    steps=1000,
-    batch_size=100,
-    threshold="half",
-    row_norm=False,
-    direction="generator",
-    consistency="logit",
-    ranks=False,
-    averaging=0.0,
-    min_dose=1.0,
-    edge_noise=0.0,
-    use_sens=True,
-    selection="loss",
-)
-PAPER_GENERATOR = {"discriminator_weight": 10.0, "ranges": 4, "covariance_weight": 0.0}
-
-
-def test_the_paper_preset_is_the_papers() -> None:
-    config = GearConfig.paper()
-    assert {name: getattr(config, name) for name in PAPER} == PAPER
-    assert ALPHA == 0.15
-    assert config.recipes(100) == config.recipes(10_000) == (PAPER_RECIPE,)
-    generator = {name: getattr(config.generator, name) for name in PAPER_GENERATOR}
-    assert generator == PAPER_GENERATOR
-    changed = GearConfig.paper(k=30, recipe={"layers": 3})
-    assert (changed.k, changed.dim) == (30, 1024)
-    assert changed.recipes(100) == (replace(PAPER_RECIPE, layers=3),)
 
 
 @pytest.mark.parametrize("kind", [GearConfig, GeneratorConfig])

@@ -15,14 +15,15 @@ import fairgear as fg
 from fairgear import SensitiveGraph
 from fairgear.errors import GraphError, NotFittedError, ParameterError
 from fairgear.graph import closed_neighborhood_mean
-from fairgear.methods import METHODS, Gear, GearConfig, GeneratorConfig
-from fairgear.methods.gear.generator import VaeGenerator, self_perturbed
+from fairgear.methods import Gear, GearConfig, GeneratorConfig
+from fairgear.methods.egos import self_perturbed
+from fairgear.methods.gear.generator import VaeGenerator
 from fairgear.methods.gear.loss import Views
 from fairgear.methods.gear.training import GearTask
 from fairgear.metrics import r2
 from fairgear.training import History, Task, Validation, train
 from tests.graphs import random_graph
-from tests.methods.gear.tiny import GENERATOR, tiny
+from tests.methods.gear.tiny import tiny
 
 KINDS = [("full", encoder) for encoder in ("graphsage", "gcn", "gin", "jk", "infomax")]
 KINDS += [(variant, "graphsage") for variant in ("ns", "nn", "np", "nc")]
@@ -188,7 +189,7 @@ def test_passes_in_pieces_give_the_same(
     fitted: Gear, dense: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = fitted.predict_proba(dense)
-    monkeypatch.setattr("fairgear.methods.gear.estimator._CHUNK", 7)
+    monkeypatch.setattr("fairgear.methods.ego_method._CHUNK", 7)
     np.testing.assert_allclose(fitted.predict_proba(dense), whole, atol=1e-6)
 
 
@@ -336,19 +337,6 @@ def test_r2_above_its_limit_counts_against_a_state(
         assert expected > 0.05
         price = 10 * (expected - limit) if limit < 1 else 0.0
         assert outcome.score == pytest.approx(outcome.figures["auroc"] - price, abs=1e-4)
-
-
-def test_the_paper_preset_and_its_changes() -> None:
-    gear = Gear.paper(seed=4, device="cpu", k=30)
-    assert gear.config == GearConfig.paper(k=30)
-    assert (gear.seed, gear.device) == (4, "cpu")
-    assert METHODS["gear"] is Gear
-
-
-def test_the_paper_preset_trains(graph: SensitiveGraph) -> None:
-    gear = Gear.paper(dim=16, steps=10, k=8, generator=GENERATOR, device="cpu").fit(graph)
-    assert gear.threshold_ == 0.5
-    assert gear.predict_proba(graph)[:, 1].std() > 1e-5
 
 
 def test_clones_have_the_same_settings_and_no_fit(fitted: Gear, dense: SensitiveGraph) -> None:

@@ -9,9 +9,10 @@ from torch import Tensor
 from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
 from fairgear.methods import Gear
+from fairgear.methods.egos import Ego
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.data import GearData
-from fairgear.methods.gear.generator import Ego, FlipOnly
+from fairgear.methods.gear.generator import FlipOnly
 from fairgear.methods.gear.loss import DependencePenalty, GearLoss, Views
 from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.gear.training import GearTask
@@ -93,7 +94,8 @@ def test_doses_are_whole_where_s_undoes_the_shift(
     ego, doses = random_egos(batch=500), []
 
     class Recording(FlipOnly):
-        def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
+        def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor | None = None) -> Ego:
+            assert dose is not None
             doses.append(dose)
             return super().counterfactual(ego, sens, dose)
 

@@ -11,8 +11,7 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from fairgear import Gear, SensitiveGraph
-from fairgear.methods.gear.data import EgoSource
-from fairgear.methods.gear.generator import Ego
+from fairgear.methods.egos import Ego, EgoSource
 from fairgear.methods.gear.inputs import RankScores
 from tests.methods.gear.tiny import tiny
 

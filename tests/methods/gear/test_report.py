@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fairgear as fg
 from fairgear.auditing import generator_error
-from fairgear.methods.gear.report import report_generator
+from fairgear.methods.gear_paper.report import report_generator
 
 
 def test_four_hundred_steps_of_the_default_generator_find_the_shift_and_hide_s() -> None:

@@ -6,15 +6,11 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Self
 
-from fairgear.errors import ParameterError
+from fairgear.methods.ego_settings import check_micro_batches, ego_precision
 from fairgear.settings import Config, OneOf, Range
 
 # Training labels up to which both recipes are trained.
 FEW_LABELS = 5000
-# People up to which "auto" computes exact egos.
-EXACT_UP_TO = 50_000
-# Restart probability of the personalised PageRank that picks the members of egos.
-ALPHA = 0.15
 
 
 @dataclass(frozen=True)
@@ -95,21 +91,6 @@ FLEXIBLE = Recipe(
     averaging=0.0,
 )
 FLEXIBLE_MANY = replace(FLEXIBLE, learning_rate=0.003, batch_size=300, threshold="validation")
-# What the paper's preset sets besides `Gear`'s own settings.
-PAPER: dict[str, Any] = {
-    "layers": 2,
-    "dropout": 0.5,
-    "weight_decay": 1e-5,
-    "row_norm": False,
-    "direction": "generator",
-    "consistency": "logit",
-    "ranks": False,
-    "averaging": 0.0,
-    "min_dose": 1.0,
-    "edge_noise": 0.0,
-    "use_sens": True,
-    "selection": "loss",
-}
 
 
 @dataclass(frozen=True)
@@ -148,23 +129,6 @@ class GearConfig(Config):
         super().__post_init__()
         Recipe.from_dict(self.recipe)
 
-    @classmethod
-    def paper(cls, **changes: Any) -> Self:
-        """The paper's settings, see `Gear.paper`."""
-        preset: dict[str, Any] = {
-            "dim": 1024,
-            "learning_rate": 0.001,
-            "steps": 1000,
-            "batch_size": 100,
-            "threshold": "half",
-            "logit_weight": 0.0,
-            "r2_limit": 1.0,
-            "erase": None,
-            "generator": GeneratorConfig(discriminator_weight=10.0, covariance_weight=0.0),
-        }
-        recipe = PAPER | changes.pop("recipe", {})
-        return cls.from_dict({**preset, **changes, "recipe": recipe})
-
     def recipes(self, labels: int) -> tuple[Recipe, ...]:
         """The recipes to train for that many labels, with the settings of this config."""
         found = (REGULARISED, FLEXIBLE) if labels <= FEW_LABELS else (FLEXIBLE_MANY,)
@@ -194,26 +158,14 @@ class GearConfig(Config):
         return self
 
     def check_batches(self, labels: int, processes: int = 1) -> None:
-        """Refuse micro-batches that the processes cannot share evenly, or of a single person.
-
-        Batch norm cannot normalise the latter.
-        """
-        count, sizes = self.micro_batches, (self.batch_size, self.generator.batch_size, labels)
+        """Refuse micro-batches that cannot be shared or normalised."""
+        sizes = (self.batch_size, self.generator.batch_size, labels)
         smallest = min(size for size in sizes if size is not None)
-        if count % processes:
-            got, allowed = f"{count} for {processes} processes", f"a multiple of {processes}"
-            step = f"use {processes}, or another number of processes"
-            raise ParameterError("micro_batches", got, allowed, step)
-        if count > 1 and smallest < 2 * count:
-            got = f"{count} of batches that may have {smallest} people"
-            step = "use fewer micro-batches, or larger batches"
-            raise ParameterError("micro_batches", got, "at least two people in each", step)
+        check_micro_batches(self.micro_batches, smallest, processes)
 
     def ego_precision(self, people: int) -> str:
         """`exact` or `close`, for a graph of that many people."""
-        if self.egos != "auto":
-            return self.egos
-        return "exact" if people <= EXACT_UP_TO else "close"
+        return ego_precision(self.egos, people)
 
     @property
     def perturbs_self(self) -> bool:

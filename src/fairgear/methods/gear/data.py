@@ -1,144 +1,17 @@
-"""What a fit of Gear reads of its graph, and egos wherever the graph is kept."""
+"""What a fit of Gear reads of its graph."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import torch
 from torch import Tensor
 
-from fairgear.causal import LocalWorld
-from fairgear.egos import EgoIndex, NearbyEgos, PageRank
-from fairgear.egos.batches import unpack
+from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
-from fairgear.methods.features import FeatureScaler
-from fairgear.methods.gear.generator import Ego
-from fairgear.training import seeded
-
-# Bytes of scaled features that are kept; larger graphs are scaled batch by batch.
-KEPT = 2 * 2**30
-# People scaled at a time.
-_CHUNK = 2**16
-# In larger graphs, a sample of this many people determines scaling and erasing,
-STATISTICS = 2**18
-# unless it has fewer people of a group than this.
-FEWEST = 1000
-
-
-class EgoSource:
-    """Returns the egos of people by their place in `order`.
-
-    Index and features are moved to the device if they fit into half of its free memory. Otherwise
-    they stay where they are, perhaps memory-mapped, and each batch is collected and sent; edges
-    are sent as bits and unpacked on the device.
-
-    The index has the egos of all people of the graph, or of some; `order` has its rows in the
-    order of the people, if that is another.
-    """
-
-    def __init__(
-        self,
-        graph: SensitiveGraph,
-        index: EgoIndex,
-        scaler: FeatureScaler,
-        device: torch.device,
-        order: Tensor | None = None,
-    ) -> None:
-        self.device = device
-        held = device if _fits(graph, index, device) else torch.device("cpu")
-        scaler.check(graph)
-        self._index = index.to(held)
-        self._sens = graph.sens.to(held)
-        self._order = None if order is None else order.to(held)
-        self._x = _features(graph, scaler) if held == device else ScaledRows(graph.x, scaler)
-
-    @property
-    def on_gpu(self) -> bool:
-        """Whether batches are made on a GPU without copies from the CPU."""
-        return self._sens.is_cuda
-
-    def __call__(self, people: Tensor) -> Ego:
-        """Their egos, on the device."""
-        people = people.to(self._sens.device)
-        rows = people if self._order is None else self._order[people]
-        members = self._index.ids[rows].long()
-        here = (members, self._index.mask[rows], self._index.adjacency[rows], self._sens[members])
-        n_id, mask, words, sens = (_sent(values, self.device) for values in here)
-        x = self._x[members].masked_fill(~mask[..., None], 0.0)
-        return Ego(x, sens * mask, unpack(words).to(x.dtype), mask, n_id)
-
-
-class LocalEgos:
-    """Returns the egos of people in worlds that differ from a graph around few people."""
-
-    def __init__(
-        self, graph: SensitiveGraph, scaler: FeatureScaler, egos: NearbyEgos, how: PageRank
-    ) -> None:
-        scaler.check(graph)
-        self._graph, self._scaler, self._egos, self._how = graph, scaler, egos, how
-
-    def __call__(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Ego:
-        """The egos of the rows `nodes[i]` in `worlds[i]`, one world after another."""
-        found = [
-            self._egos.find(self._how, world.removed, world.added, some)
-            for world, some in zip(worlds, nodes, strict=True)
-        ]
-        members, mask, words = (torch.cat(part) for part in zip(*found, strict=True))
-        here = members.to(self._graph.x.device)
-        x, sens = self._graph.x[here].cpu(), self._graph.sens[here].cpu()
-        done = 0
-        for world, some in zip(worlds, nodes, strict=True):
-            part = slice(done, done + len(some))
-            for row, new, group in zip(world.rows.tolist(), world.x, world.sens, strict=True):
-                at = members[part] == row
-                x[part][at], sens[part][at] = new.to(x.dtype), group
-            done += len(some)
-        device = self._scaler.mean.device
-        n_id, mask, words, sens = (of.to(device) for of in (members, mask, words, sens))
-        scaled = self._scaler.scaled(x).masked_fill(~mask[..., None], 0.0)
-        return Ego(scaled, sens * mask, unpack(words).to(scaled.dtype), mask, n_id)
-
-
-class ScaledRows:
-    """Features that are scaled when they are read."""
-
-    def __init__(self, x: Tensor, scaler: FeatureScaler) -> None:
-        self._x = x
-        self._scaler = scaler
-
-    def __getitem__(self, rows: Tensor) -> Tensor:
-        """The scaled features of these rows of the graph, on the scaler's device."""
-        taken = self._x[rows.to(self._x.device)]
-        return self._scaler.scaled(_sent(taken, self._scaler.mean.device))
-
-
-def _features(graph: SensitiveGraph, scaler: FeatureScaler) -> Tensor | ScaledRows:
-    """Scaled features on the scaler's device, kept or made on demand."""
-    n, width, device = len(graph.x), len(scaler.mean), scaler.mean.device
-    if device.type == "cpu" and 4 * n * width > KEPT:
-        return ScaledRows(graph.x, scaler)
-    kept = torch.empty(n, width, device=device)
-    for begin in range(0, n, _CHUNK):
-        part = slice(begin, begin + _CHUNK)
-        kept[part] = scaler.scaled(graph.x[part])
-    return kept
-
-
-def _sent(values: Tensor, device: torch.device) -> Tensor:
-    """The values on the device, from pinned memory so that the copy is asynchronous."""
-    if device.type == values.device.type:
-        return values
-    return values.pin_memory().to(device, non_blocking=True)
-
-
-def _fits(graph: SensitiveGraph, index: EgoIndex, device: torch.device) -> bool:
-    """Whether graph and index take less than half of the free memory of a GPU."""
-    if device.type != "cuda":
-        return False
-    held = (index.ids, index.mask, index.adjacency, graph.x, graph.sens)
-    return sum(tensor.nbytes for tensor in held) < torch.cuda.mem_get_info(device)[0] // 2
+from fairgear.methods.egos import EgoSource
+from fairgear.methods.features import FeatureScaler, statistics_sample
 
 
 @dataclass(frozen=True)
@@ -167,7 +40,7 @@ class GearData:
     ) -> Self:
         """Fit the scaler, and collect everything else."""
         order = graph.canonical.rows
-        sample = _sample(order, graph.sens)
+        sample = statistics_sample(order, graph.sens)
         scaler.fit(graph, sample)
         masks = (graph.train_mask, graph.val_mask)
         rows = [mask[order].nonzero()[:, 0].to(device) for mask in masks]
@@ -179,15 +52,3 @@ class GearData:
             graph.sens[sample].to(device),
             *rows,
         )
-
-
-def _sample(order: Tensor, sens: Tensor) -> Tensor:
-    """All people in their order, or a random sample of a large graph."""
-    if len(order) <= STATISTICS:
-        return order
-    with seeded(0, "statistics"):
-        drawn = torch.randperm(len(order))[:STATISTICS]
-    sample = order[drawn.sort().values]
-    if min(int((sens[sample] == group).sum()) for group in (0, 1)) < FEWEST:
-        return order
-    return sample

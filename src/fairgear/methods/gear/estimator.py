@@ -3,53 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
-import torch
 from torch import Tensor, nn
 
 from fairgear import distributed
-from fairgear.causal import CausalModel, LocalWorld, for_graph
-from fairgear.egos import EgoIndex, NearbyEgos, PageRank, cached
+from fairgear.causal import CausalModel, for_graph
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph, rows_of
+from fairgear.graph import SensitiveGraph
 from fairgear.methods.base import (
     METHODS,
     FitCheckpoints,
-    NetworkMethod,
-    Scores,
     check_trainable,
-    probabilities,
     run_key,
 )
+from fairgear.methods.ego_method import EGOS_FOLDER, EgoMethod
 from fairgear.methods.features import FeatureScaler
-from fairgear.methods.gear.config import ALPHA, GearConfig, GeneratorConfig, Recipe, RecipeTrial
-from fairgear.methods.gear.data import EgoSource, GearData, LocalEgos
+from fairgear.methods.gear.config import GearConfig, GeneratorConfig, Recipe, RecipeTrial
+from fairgear.methods.gear.data import GearData
 from fairgear.methods.gear.generator import CausalGenerator, FlipOnly, Generator, VaeGenerator
 from fairgear.methods.gear.generator_training import VaeTask
 from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.gear.training import GearTask
 from fairgear.nn import GraphVAE
-from fairgear.progress import bar, log
+from fairgear.progress import log
 from fairgear.settings import settings_of
 from fairgear.tensor_files import damaged
 from fairgear.training import seeded, train
 
-# Egos per forward pass when scoring, which bounds memory.
-_CHUNK = 1024
-# The egos of fewer people than this are not cached.
-_FEW = 32
-# Worlds of one person that are scored together.
-_TOGETHER = 64
-# The folder among the checkpoints with the egos of a large graph. It stays after the fit, since
-# the same graph is scored next, perhaps in other processes.
-_EGOS = "egos"
 
-
-class Gear(NetworkMethod):
+class Gear(EgoMethod):
     """GEAR: an encoder of ego subgraphs that treats a person alike in counterfactual worlds.
 
     After `fit`:
@@ -109,7 +94,6 @@ class Gear(NetworkMethod):
     _vae: GraphVAE | None = None
     _generator: Generator | None = None
     _advice = ""
-    _nearby: NearbyEgos | None = None
 
     def __init__(
         self,
@@ -146,17 +130,6 @@ class Gear(NetworkMethod):
         self.causal_model_: str | None = None
         self._erases_means = False
 
-    @classmethod
-    def paper(cls, *, seed: int = 0, device: str = "auto", **changes: Any) -> Self:
-        """The settings of the paper's text, without fairgear's additions.
-
-        It differs from the text in five points: counterfactual egos come from abduction instead of
-        the decoder's output; H is the posterior mean; the generator has its own learning rate,
-        batch size and gradient clipping; 1,000 steps stand for 1,000 epochs; and batch norm sees
-        factual and perturbed egos together. `changes` are settings that replace the paper's.
-        """
-        return cls.from_config(GearConfig.paper(**changes), seed=seed, device=device)
-
     def fit(
         self,
         graph: SensitiveGraph,
@@ -184,7 +157,7 @@ class Gear(NetworkMethod):
         self.threshold_, self.causal_model_, self._settings = None, None, self.config
         self.history_, self.trials_, self.recipe_ = {}, [], None
         self._build(graph.x.shape[1], graph.sens_column)
-        index = self.ego_index(graph, folder=None if checkpoint is None else checkpoint / _EGOS)
+        index = self.ego_index(graph, folder=checkpoint and checkpoint / EGOS_FOLDER)
         data = GearData.of(graph, index, self.scaler_, self.torch_device())
         if config.uses_causal_model:
             causal_model = for_graph(graph) if causal_model is None else causal_model
@@ -252,52 +225,11 @@ class Gear(NetworkMethod):
             self._advice = task.advice()
         self.trials_.append(RecipeTrial(recipe, score))
 
-    @torch.no_grad()
-    def chunks(
-        self, graph: SensitiveGraph, *, nodes: Tensor | None = None
-    ) -> Iterator[tuple[Tensor, Tensor]]:
-        """A few people at a time; several processes share each chunk."""
-        self._fitted_threshold()
-        device = self.torch_device()
-        for module in (self.scaler_, self._network, self._vae):
-            # `device` may have been changed since the fit.
-            if module is not None:
-                module.to(device)
-        nodes = rows_of(graph, nodes)
-        every = len(nodes) > len(graph.x) // 4
-        index = self.ego_index(graph, None if every else nodes)
-        rows = nodes if every else torch.arange(len(nodes))
-        egos = EgoSource(graph, index, self.scaler_, device)
-        with bar("embedding", total=len(rows)) as progress:
-            for chunk in torch.split(rows, _CHUNK * distributed.size()):
-                own = self._network(egos(chunk[distributed.share(len(chunk))]))
-                z, logits = (distributed.all_gather(part.cpu(), len(chunk)) for part in own)
-                yield z, logits
-                progress.advance(len(chunk))
-
     @property
     def trained_for_(self) -> tuple[str, ...]:  # type: ignore[override]  # decided by the fit
         """See the class."""
         erased = ("shift",) if self._erases_means else ()
         return (*erased, *filter(None, [self.causal_model_]))
-
-    @torch.no_grad()
-    def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores:
-        """The same from the egos of these people alone."""
-        self._fitted_threshold()
-        device, graph = self.torch_device(), worlds[0].factual
-        network, scaler = self._network.to(device), self.scaler_.to(device)
-        if self._nearby is None or self._nearby.canonical is not graph.canonical:
-            self._nearby = NearbyEgos(graph.canonical)
-        how = PageRank(
-            self._fitted_config.k, ALPHA, precision=self._fitted_config.ego_precision(len(graph.x))
-        )
-        egos = LocalEgos(graph, scaler, self._nearby, how)
-        logits = [
-            network(egos(worlds[at : at + _TOGETHER], nodes[at : at + _TOGETHER]))[1]
-            for at in range(0, len(worlds), _TOGETHER)
-        ]
-        return probabilities(torch.cat(logits).cpu())
 
     def generator(self) -> Generator | None:
         """What makes the counterfactual egos of the fitted model.
@@ -306,19 +238,6 @@ class Gear(NetworkMethod):
         of its causal model belong to the graph it was trained on, and are not saved.
         """
         return self._generator
-
-    def ego_index(
-        self, graph: SensitiveGraph, nodes: Tensor | None = None, folder: Path | None = None
-    ) -> EgoIndex:
-        """The ego index, cached and shared by all models.
-
-        That of a large graph is written to `folder`, if there is one, while it is made.
-        """
-        k, precision = self._fitted_config.k, self._fitted_config.ego_precision(len(graph.x))
-        if nodes is not None and len(nodes) < _FEW:
-            # A world of one person, which nobody uses again.
-            return EgoIndex.build(graph, k, ALPHA, nodes=nodes, precision=precision)
-        return cached(graph, k, ALPHA, nodes, precision, folder)
 
     def _build(self, width: int, sens_column: int | None) -> None:
         config = self._fitted_config = self._settings.effective()

@@ -2,79 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from fairgear.causal import CausalModel, at_random
-from fairgear.egos import EgoBatch, EgoIndex
+from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph
+from fairgear.methods.egos import SAMPLE, Ego, EgoSource, sampled_egos
 from fairgear.methods.features import FeatureScaler
 from fairgear.nn.graph_vae import GraphVAE
 from fairgear.progress import bar
 from fairgear.training import seeded
 
-if TYPE_CHECKING:
-    from fairgear.methods.gear.data import EgoSource
-
 _TINY = 1e-30
-# People whose egos estimate the learned shift, and the label of that draw.
-_PEOPLE, SAMPLE = 4000, "generator report"
 # Random worlds of a causal model, each with its complement. One pair separates two people of
 # different groups with probability one half, four pairs with 15/16.
 _PAIRS_OF_WORLDS = 4
-
-
-@dataclass(frozen=True)
-class Ego:
-    """A batch of egos as networks see them: features without the sensitive column, s apart."""
-
-    x: Tensor
-    """(B, k, d), scaled; zero for padded members."""
-    sens: Tensor
-    """(B, k)."""
-    adjacency: Tensor
-    """(B, k, k)."""
-    mask: Tensor
-    """(B, k), false for padded members."""
-    n_id: Tensor | None = None
-    """(B, k), the members' rows of the graph if known; the centre's for padding."""
-
-    @classmethod
-    def of(cls, batch: EgoBatch, sens: Tensor) -> Self:
-        """A batch of an index whose features are scaled already; `sens` is that of all people."""
-        return cls(batch.x, batch.gather(sens), batch.adjacency, batch.mask, batch.n_id)
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def flat(self) -> Ego:
-        """Several views of the same egos (views, B, …) as one batch."""
-        fields = (self.x, self.sens, self.adjacency, self.mask)
-        return Ego(*(values.flatten(0, 1) for values in fields))
-
-    def changed(self, sens: Tensor, x: Tensor, adjacency: Tensor) -> Ego:
-        """The egos with another s, x and A; all fields get the leading sizes of `sens`."""
-        lead = sens.shape[:-2]
-        return Ego(
-            x.expand(*lead, *self.x.shape),
-            sens,
-            adjacency.expand(*lead, *self.adjacency.shape),
-            self.mask.expand(*lead, *self.mask.shape),
-            None if self.n_id is None else self.n_id.expand(*lead, *self.n_id.shape),
-        )
 
 
 class Generator(Protocol):
     """Returns what egos would be, had s been `sens`.
 
     `sens` is (B, k), or (views, B, k) for several questions at once. `dose`, (B,) or (views, B),
-    scales the change of x and A by a number in [0, 1]. The result has the same leading sizes.
+    scales the change of x and A by a number in [0, 1]; None for the whole change. The result has
+    the same leading sizes.
     """
 
-    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
+    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor | None = None) -> Ego:
         """The counterfactual egos."""
         ...
 
@@ -82,7 +38,7 @@ class Generator(Protocol):
 class FlipOnly:
     """Changes s and nothing else: the variant without an augmentation module."""
 
-    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
+    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor | None = None) -> Ego:
         """The egos with s set."""
         return ego.changed(sens, ego.x, ego.adjacency)
 
@@ -98,9 +54,10 @@ class VaeGenerator:
     def __init__(self, vae: GraphVAE) -> None:
         self.vae = vae
 
-    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
+    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor | None = None) -> Ego:
         """The counterfactual egos; edges are drawn from torch's generator."""
         with torch.no_grad():
+            dose = _whole(sens, dose)
             h = self.latent(ego)
             # H, and what it decodes to under the factual s, are the same for all views.
             shared = h.expand(*sens.shape, h.shape[-1])
@@ -170,9 +127,10 @@ class CausalGenerator:
                 self._worlds.append((sens.to(device), index.in_world(world)))
                 progress.advance()
 
-    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor) -> Ego:
+    def counterfactual(self, ego: Ego, sens: Tensor, dose: Tensor | None = None) -> Ego:
         """The counterfactual egos; a changed edge is applied with probability `dose`."""
         assert ego.n_id is not None
+        dose = _whole(sens, dose)
         zero, one = (values[ego.n_id] for values in self._x)
         target = torch.where(sens[..., None] == 1, one, zero)
         x = (ego.x + dose[..., None, None] * (target - ego.x)) * ego.mask[..., None]
@@ -191,20 +149,5 @@ class CausalGenerator:
         return torch.where(kept | kept.transpose(-1, -2), ego.adjacency, result)
 
 
-def sampled_egos(egos: EgoSource, people: int) -> Ego:
-    """Egos of at most 4,000 of the people, drawn from torch's generator."""
-    return egos(torch.randperm(people, device=egos.device)[:_PEOPLE])
-
-
-def self_perturbed(ego: Ego) -> Tensor:
-    """s with the centre's value flipped."""
-    sens = ego.sens.clone()
-    sens[:, 0] = 1 - sens[:, 0]
-    return sens
-
-
-def neighbor_perturbed(ego: Ego) -> Tensor:
-    """s with a fresh 0 or 1, equally likely, for everyone but the centre; padding stays 0."""
-    sens = torch.randint_like(ego.sens, 0, 2) * ego.mask
-    sens[:, 0] = ego.sens[:, 0]
-    return sens
+def _whole(sens: Tensor, dose: Tensor | None) -> Tensor:
+    return torch.ones(sens.shape[:-1], device=sens.device) if dose is None else dose

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from fairgear.methods.egos import Ego, EgoSource
 from fairgear.methods.gear.config import GeneratorConfig
-from fairgear.methods.gear.data import EgoSource
-from fairgear.methods.gear.generator import Ego
 from fairgear.nn import objectives
 from fairgear.nn.graph_vae import Discriminator, GraphVAE
 from fairgear.training import Task

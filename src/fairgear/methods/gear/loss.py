@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from fairgear.methods.egos import Ego, neighbor_perturbed, self_perturbed
 from fairgear.methods.gear.config import GearConfig, Recipe
-from fairgear.methods.gear.generator import Ego, Generator, neighbor_perturbed, self_perturbed
+from fairgear.methods.gear.generator import Generator
 from fairgear.methods.gear.network import GearNetwork
 from fairgear.nn import objectives
 

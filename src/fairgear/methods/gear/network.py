@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from fairgear.methods.egos import Ego
 from fairgear.methods.features import Erasure, FeatureScaler
 from fairgear.methods.gear.config import GearConfig, Recipe
-from fairgear.methods.gear.generator import Ego
 from fairgear.methods.gear.inputs import RankScores, UnitRows
 from fairgear.nn import ENCODERS, Classifier
 

@@ -16,6 +16,7 @@ from fairgear.methods.gear.data import GearData
 from fairgear.methods.gear.generator import Generator
 from fairgear.methods.gear.loss import DependencePenalty, GearLoss, Views, adjusted
 from fairgear.methods.gear.network import GearNetwork
+from fairgear.methods.gear_paper.training import VALIDATED, validation_subset
 from fairgear.methods.thresholds import advice, most_accurate
 from fairgear.nn import objectives
 from fairgear.training import Task, Validation
@@ -24,8 +25,6 @@ from fairgear.training.micro_batches import accumulated
 
 # People validated at a time, which bounds memory.
 _CHUNK = 1024
-# People of a larger validation set that are used during training.
-VALIDATED = 10_000
 
 
 class GearTask(Task):
@@ -164,18 +163,3 @@ class GearTask(Task):
                 mean.lerp_(now, 1 - self.recipe.averaging)
             else:
                 mean.copy_(now)
-
-
-def validation_subset(rows: Tensor, y: Tensor, most: int) -> Tensor:
-    """At most `most` of the rows, evenly spaced within each class, in their order."""
-    if len(rows) <= most:
-        return rows
-    classes = [rows[y[rows] == label] for label in (0, 1)]
-    # A rare class gets at least a quarter of the places, as far as it can fill them.
-    fewest = min(min(len(part) for part in classes), most // 4)
-    kept = []
-    for part in classes:
-        places = max(fewest, min(len(part) * most // len(rows), most - fewest))
-        step = torch.arange(places, device=rows.device) * len(part) // places
-        kept.append(part[step])
-    return torch.cat(kept).sort().values

@@ -13,17 +13,16 @@ from sklearn.model_selection import cross_val_score
 from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
-from fairgear.methods.gear.data import EgoSource
-from fairgear.methods.gear.estimator import Gear
-from fairgear.methods.gear.generator import (
+from fairgear.methods.ego_method import EgoMethod
+from fairgear.methods.egos import (
     SAMPLE,
     Ego,
-    VaeGenerator,
+    EgoSource,
     neighbor_perturbed,
     sampled_egos,
     self_perturbed,
 )
-from fairgear.nn import objectives
+from fairgear.nn import GraphVAE, objectives
 from fairgear.training import seeded
 
 
@@ -55,24 +54,23 @@ class GeneratorReport:
 
 
 @torch.no_grad()
-def report_generator(model: Gear, graph: SensitiveGraph) -> GeneratorReport | None:
+def report_generator(model: EgoMethod, graph: SensitiveGraph) -> GeneratorReport | None:
     """The report on a fitted model's graph VAE, on the graph it was fitted on.
 
     None for a model without one.
     """
     generator = model.generator()
-    if not isinstance(generator, VaeGenerator):
+    vae = getattr(generator, "vae", None)
+    if generator is None or not isinstance(vae, GraphVAE):
         return None
     device = model.torch_device()
     index, scaler = model.ego_index(graph), model.scaler_.to(device)
     egos = EgoSource(graph, index, scaler, device, graph.canonical.rows)
-    vae = generator.vae.to(device)
-    shift = generator.learned_shift(egos, len(graph.x), seed=model.seed)
+    vae = vae.to(device)
     with seeded(model.seed, SAMPLE):
         ego = sampled_egos(egos, len(graph.x))
-        full = torch.ones(len(ego), device=device)
-        own = generator.counterfactual(ego, self_perturbed(ego), full)
-        around = generator.counterfactual(ego, neighbor_perturbed(ego), full)
+        own = generator.counterfactual(ego, self_perturbed(ego))
+        around = generator.counterfactual(ego, neighbor_perturbed(ego))
     latent = vae.encode(ego.x, ego.sens, ego.adjacency, ego.mask)
     h = latent.mean
     residual = (vae.decode_features(h, ego.sens) - ego.x)[ego.mask]
@@ -88,7 +86,7 @@ def report_generator(model: Gear, graph: SensitiveGraph) -> GeneratorReport | No
         kl=float(objectives.normal_kl(latent.mean, latent.log_variance, ego.mask)),
         base_rate=base_rate,
         sens_from_h=accuracy,
-        shift_norm=float(shift.norm()),
+        shift_norm=float(_shift(vae, ego, h).norm()),
         self_features_moved=float((own.x - ego.x)[:, 0].norm(dim=-1).mean()),
         self_edges_added=own_added,
         self_edges_removed=own_removed,
@@ -96,6 +94,13 @@ def report_generator(model: Gear, graph: SensitiveGraph) -> GeneratorReport | No
         neighbor_edges_added=around_added,
         neighbor_edges_removed=around_removed,
     )
+
+
+def _shift(vae: GraphVAE, ego: Ego, h: Tensor) -> Tensor:
+    """The mean change (d,) of the scaled features from s = 0 to s = 1."""
+    zeros = torch.zeros_like(ego.sens)
+    change = vae.decode_features(h, zeros + 1) - vae.decode_features(h, zeros)
+    return change[ego.mask].mean(dim=0)
 
 
 def _edge_changes(before: Ego, after: Ego) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The same egos, whether features are kept scaled or are scaled batch by batch."""
+"""Egos wherever the graph is kept, and the values of s that they are asked about."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ import torch
 
 from fairgear import SensitiveGraph
 from fairgear.egos import EgoIndex
+from fairgear.methods import egos
+from fairgear.methods.egos import (
+    Ego,
+    EgoSource,
+    ScaledRows,
+    neighbor_perturbed,
+    self_perturbed,
+)
 from fairgear.methods.features import FeatureScaler
-from fairgear.methods.gear import data
-from fairgear.methods.gear.data import EgoSource, ScaledRows
-from fairgear.methods.gear.generator import Ego
+from tests.nn.ego_batches import random_egos
 
 CPU = torch.device("cpu")
 
@@ -23,8 +29,8 @@ def scaler_of(graph: SensitiveGraph) -> FeatureScaler:
 def test_an_ego_has_its_members_features_groups_and_links(
     dense: SensitiveGraph, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data, "KEPT", kept)
-    monkeypatch.setattr(data, "_CHUNK", 7)
+    monkeypatch.setattr(egos, "KEPT", kept)
+    monkeypatch.setattr(egos, "_CHUNK", 7)
     index, scaler = EgoIndex.build(dense, k=8), scaler_of(dense)
     order = torch.randperm(len(dense.x))
     source = EgoSource(dense, index, scaler, CPU, order)
@@ -42,3 +48,28 @@ def test_without_an_order_people_are_rows(dense: SensitiveGraph) -> None:
     ego = EgoSource(dense, index, scaler_of(dense), CPU)(torch.tensor([7, 2]))
     assert ego.n_id is not None
     assert ego.n_id[:, 0].tolist() == [7, 2]
+
+
+def test_self_perturbation_flips_the_centre_and_nobody_else() -> None:
+    ego = random_egos()
+    kept = ego.sens.clone()
+    sens = self_perturbed(ego)
+    assert torch.equal(sens[:, 0], 1 - ego.sens[:, 0])
+    assert torch.equal(sens[:, 1:], ego.sens[:, 1:])
+    assert torch.equal(ego.sens, kept)
+
+
+def test_neighbour_perturbation_draws_everyone_but_the_centre_evenly() -> None:
+    ego = random_egos(batch=4000)
+    kept = ego.sens.clone()
+    torch.manual_seed(0)
+    sens = neighbor_perturbed(ego)
+    assert torch.equal(ego.sens, kept)
+    assert torch.equal(sens[:, 0], ego.sens[:, 0])
+    assert int(sens[~ego.mask].sum()) == 0
+    assert set(sens.unique().tolist()) == {0, 1}  # type: ignore[no-untyped-call]
+    for value in (0, 1):
+        others = ego.mask & (ego.sens == value)
+        others[:, 0] = False
+        share = float(sens[others].double().mean())
+        assert share == pytest.approx(0.5, abs=4 * (0.25 / int(others.sum())) ** 0.5)

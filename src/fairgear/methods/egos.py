@@ -1,0 +1,208 @@
+"""Batches of egos as networks see them, wherever the graph is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+from fairgear.causal import LocalWorld
+from fairgear.egos import EgoBatch, EgoIndex, NearbyEgos, PageRank
+from fairgear.egos.batches import unpack
+from fairgear.graph import SensitiveGraph
+from fairgear.methods.features import FeatureScaler
+
+# Bytes of scaled features that are kept; larger graphs are scaled batch by batch.
+KEPT = 2 * 2**30
+# People scaled at a time.
+_CHUNK = 2**16
+# People whose egos stand for all in a report on a generator, and the label of that draw.
+_PEOPLE, SAMPLE = 4000, "generator report"
+
+
+@dataclass(frozen=True)
+class Ego:
+    """A batch of egos as networks see them: features without the sensitive column, s apart."""
+
+    x: Tensor
+    """(B, k, d), scaled; zero for padded members."""
+    sens: Tensor
+    """(B, k)."""
+    adjacency: Tensor
+    """(B, k, k)."""
+    mask: Tensor
+    """(B, k), false for padded members."""
+    n_id: Tensor | None = None
+    """(B, k), the members' rows of the graph if known; the centre's for padding."""
+
+    @classmethod
+    def of(cls, batch: EgoBatch, sens: Tensor) -> Self:
+        """A batch of an index whose features are scaled already; `sens` is that of all people."""
+        return cls(batch.x, batch.gather(sens), batch.adjacency, batch.mask, batch.n_id)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def flat(self) -> Ego:
+        """Several views of the same egos (views, B, …) as one batch."""
+        fields = (self.x, self.sens, self.adjacency, self.mask)
+        return Ego(*(values.flatten(0, 1) for values in fields))
+
+    def changed(self, sens: Tensor, x: Tensor, adjacency: Tensor) -> Ego:
+        """The egos with another s, x and A; all fields get the leading sizes of `sens`."""
+        lead = sens.shape[:-2]
+        return Ego(
+            x.expand(*lead, *self.x.shape),
+            sens,
+            adjacency.expand(*lead, *self.adjacency.shape),
+            self.mask.expand(*lead, *self.mask.shape),
+            None if self.n_id is None else self.n_id.expand(*lead, *self.n_id.shape),
+        )
+
+
+class EgoGenerator(Protocol):
+    """Returns what egos would be, had s been `sens`.
+
+    `sens` is (B, k), or (views, B, k) for several questions at once; the result has the same
+    leading sizes.
+    """
+
+    def counterfactual(self, ego: Ego, sens: Tensor) -> Ego:
+        """The counterfactual egos."""
+        ...
+
+
+class EgoSource:
+    """Returns the egos of people by their place in `order`.
+
+    Index and features are moved to the device if they fit into half of its free memory. Otherwise
+    they stay where they are, perhaps memory-mapped, and each batch is collected and sent; edges
+    are sent as bits and unpacked on the device.
+
+    The index has the egos of all people of the graph, or of some; `order` has its rows in the
+    order of the people, if that is another.
+    """
+
+    def __init__(
+        self,
+        graph: SensitiveGraph,
+        index: EgoIndex,
+        scaler: FeatureScaler,
+        device: torch.device,
+        order: Tensor | None = None,
+    ) -> None:
+        self.device = device
+        held = device if _fits(graph, index, device) else torch.device("cpu")
+        scaler.check(graph)
+        self._index = index.to(held)
+        self._sens = graph.sens.to(held)
+        self._order = None if order is None else order.to(held)
+        self._x = _features(graph, scaler) if held == device else ScaledRows(graph.x, scaler)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether batches are made on a GPU without copies from the CPU."""
+        return self._sens.is_cuda
+
+    def __call__(self, people: Tensor) -> Ego:
+        """Their egos, on the device."""
+        people = people.to(self._sens.device)
+        rows = people if self._order is None else self._order[people]
+        members = self._index.ids[rows].long()
+        here = (members, self._index.mask[rows], self._index.adjacency[rows], self._sens[members])
+        n_id, mask, words, sens = (_sent(values, self.device) for values in here)
+        x = self._x[members].masked_fill(~mask[..., None], 0.0)
+        return Ego(x, sens * mask, unpack(words).to(x.dtype), mask, n_id)
+
+
+class LocalEgos:
+    """Returns the egos of people in worlds that differ from a graph around few people."""
+
+    def __init__(
+        self, graph: SensitiveGraph, scaler: FeatureScaler, egos: NearbyEgos, how: PageRank
+    ) -> None:
+        scaler.check(graph)
+        self._graph, self._scaler, self._egos, self._how = graph, scaler, egos, how
+
+    def __call__(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Ego:
+        """The egos of the rows `nodes[i]` in `worlds[i]`, one world after another."""
+        found = [
+            self._egos.find(self._how, world.removed, world.added, some)
+            for world, some in zip(worlds, nodes, strict=True)
+        ]
+        members, mask, words = (torch.cat(part) for part in zip(*found, strict=True))
+        here = members.to(self._graph.x.device)
+        x, sens = self._graph.x[here].cpu(), self._graph.sens[here].cpu()
+        done = 0
+        for world, some in zip(worlds, nodes, strict=True):
+            part = slice(done, done + len(some))
+            for row, new, group in zip(world.rows.tolist(), world.x, world.sens, strict=True):
+                at = members[part] == row
+                x[part][at], sens[part][at] = new.to(x.dtype), group
+            done += len(some)
+        device = self._scaler.mean.device
+        n_id, mask, words, sens = (of.to(device) for of in (members, mask, words, sens))
+        scaled = self._scaler.scaled(x).masked_fill(~mask[..., None], 0.0)
+        return Ego(scaled, sens * mask, unpack(words).to(scaled.dtype), mask, n_id)
+
+
+class ScaledRows:
+    """Features that are scaled when they are read."""
+
+    def __init__(self, x: Tensor, scaler: FeatureScaler) -> None:
+        self._x = x
+        self._scaler = scaler
+
+    def __getitem__(self, rows: Tensor) -> Tensor:
+        """The scaled features of these rows of the graph, on the scaler's device."""
+        taken = self._x[rows.to(self._x.device)]
+        return self._scaler.scaled(_sent(taken, self._scaler.mean.device))
+
+
+def _features(graph: SensitiveGraph, scaler: FeatureScaler) -> Tensor | ScaledRows:
+    """Scaled features on the scaler's device, kept or made on demand."""
+    n, width, device = len(graph.x), len(scaler.mean), scaler.mean.device
+    if device.type == "cpu" and 4 * n * width > KEPT:
+        return ScaledRows(graph.x, scaler)
+    kept = torch.empty(n, width, device=device)
+    for begin in range(0, n, _CHUNK):
+        part = slice(begin, begin + _CHUNK)
+        kept[part] = scaler.scaled(graph.x[part])
+    return kept
+
+
+def _sent(values: Tensor, device: torch.device) -> Tensor:
+    """The values on the device, from pinned memory so that the copy is asynchronous."""
+    if device.type == values.device.type:
+        return values
+    return values.pin_memory().to(device, non_blocking=True)
+
+
+def _fits(graph: SensitiveGraph, index: EgoIndex, device: torch.device) -> bool:
+    """Whether graph and index take less than half of the free memory of a GPU."""
+    if device.type != "cuda":
+        return False
+    held = (index.ids, index.mask, index.adjacency, graph.x, graph.sens)
+    return sum(tensor.nbytes for tensor in held) < torch.cuda.mem_get_info(device)[0] // 2
+
+
+def sampled_egos(egos: EgoSource, people: int) -> Ego:
+    """Egos of at most 4,000 of the people, drawn from torch's generator."""
+    return egos(torch.randperm(people, device=egos.device)[:_PEOPLE])
+
+
+def self_perturbed(ego: Ego) -> Tensor:
+    """s with the centre's value flipped."""
+    sens = ego.sens.clone()
+    sens[:, 0] = 1 - sens[:, 0]
+    return sens
+
+
+def neighbor_perturbed(ego: Ego) -> Tensor:
+    """s with a fresh 0 or 1, equally likely, for everyone but the centre; padding stays 0."""
+    sens = torch.randint_like(ego.sens, 0, 2) * ego.mask
+    sens[:, 0] = ego.sens[:, 0]
+    return sens

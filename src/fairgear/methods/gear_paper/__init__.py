@@ -1,0 +1,1 @@
+"""GEAR as its paper describes it (WSDM 2022)."""
