@@ -16,6 +16,7 @@ _RECIPE = "YAML file. [default: that of the package]"
 Datasets = Annotated[Names, Parameter(help=_DATASETS)]
 Methods = Annotated[Names, Parameter(help=_METHODS)]
 Recipe = Annotated[Path | None, Parameter(help=_RECIPE)]
+Bounds = Annotated[Path | None, Parameter(help="YAML file of bounds. [default: the package's]")]
 SEARCH, OPENED = Path("judging/search.csv"), Path("judging/opened.csv")
 
 judge_app = App(
@@ -74,3 +75,78 @@ def search(
         print(f"{name}: {count} of {plan.trials} trials are missing")  # noqa: T201
     searches = len(plan.datasets) * len(plan.methods)
     print(f"{searches - len(left)} of {searches} searches are finished: {rows}")  # noqa: T201
+
+
+@judge_app.command(name="open")
+def open_(
+    *,
+    datasets: Datasets = None,
+    methods: Methods = None,
+    search: Path = SEARCH,
+    rows: Path = OPENED,
+    bounds: Bounds = None,
+    jobs: Jobs = None,
+    backend: Backend = "loky",
+    device: Device = "auto",
+    recipe: Recipe = None,
+    json: Json = False,
+) -> None:
+    """Fit every method with its chosen settings, and judge it on the sealed people.
+
+    This is done once: at a commit without changes, with all trials of the search and with the
+    bounds written. Rows carry the commit and the hashes of both, and a file with rows of another
+    commit is refused. The same command goes on with an interrupted opening.
+
+    Parameters
+    ----------
+    search
+        The rows of the search.
+    rows
+        CSV file with a row for each fit.
+    """
+    from fairgear.studies.judging.bounds import BOUNDS
+    from fairgear.studies.judging.opening import open_sealed
+    from fairgear.studies.judging.plan import Plan
+
+    plan = Plan.read(recipe).only(datasets or (), methods or ())
+    table = open_sealed(
+        plan, search, rows, bounds=bounds or BOUNDS, device=device, jobs=jobs, backend=backend
+    )
+    if json:
+        print_json({"rows": str(rows), "count": len(table)})
+        return
+    print(f"{len(table)} rows: {rows}; next: fairgear judge tables --rows {rows}")  # noqa: T201
+
+
+@judge_app.command
+def tables(
+    *,
+    rows: Path = OPENED,
+    out: Path | None = None,
+    bounds: Bounds = None,
+    recipe: Recipe = None,
+    json: Json = False,
+) -> None:
+    """Write tables, verdicts on the bounds, and trade-off curves.
+
+    Parameters
+    ----------
+    rows
+        The rows of the opening.
+    out
+        Folder of results.md, judged.csv, verdicts.csv and
+        figures. [default: that of --rows]
+    """
+    from fairgear.studies.judging.bounds import BOUNDS, VERDICTS
+    from fairgear.studies.judging.plan import Plan
+    from fairgear.studies.judging.tables import verdict_frame, write_tables
+
+    folder = rows.parent if out is None else out
+    judged = write_tables(Plan.read(recipe), rows, folder, bounds=bounds or BOUNDS)
+    if json:
+        verdicts = verdict_frame(judged.verdicts).to_dict("records")
+        print_json({"page": str(judged.page), "verdicts": verdicts})
+        return
+    counts = {name: sum(one.verdict == name for one in judged.verdicts) for name in VERDICTS}
+    told = ", ".join(f"{count} {name}" for name, count in counts.items())
+    print(f"{len(judged.verdicts)} bounds: {told}; {judged.page}")  # noqa: T201
