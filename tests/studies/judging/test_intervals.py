@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
 from scipy.stats import norm
 
 from fairgear.metrics import Interval
@@ -26,12 +25,12 @@ def test_the_variance_is_nadeau_and_bengios_and_the_jackknifes() -> None:
     # The mean of subsets of the same people varies as the mean of all of them, and a little more.
     rng = np.random.default_rng(0)
     found = []
-    for _ in range(4000):
+    for _ in range(3000):
         people = rng.normal(size=40)
         drawn = np.array([rng.permutation(people)[:30].mean() for _ in range(SEEDS)])
         found.append((drawn.mean(), corrected_variance(drawn, 30 / 10)))
     means, variances = np.array(found).T
-    assert variances.mean() == pytest.approx(means.var(), rel=0.06)
+    assert variances.mean() == pytest.approx(means.var(), rel=0.08)
 
 
 def test_reaches_are_added_in_squares_by_side() -> None:
@@ -69,10 +68,10 @@ def errors(rules: Floats) -> Floats:
     return wrong
 
 
-def covered(factor: float, noise: float, runs: int = 600) -> float:
+def covered(factor: float, noise: float, runs: int = 200) -> float:
     """How often an interval covers the mean error of a rule, over open and sealed people."""
     rng = np.random.default_rng(1)
-    truth = float(np.mean([errors(directions(rng, noise)).mean() for _ in range(4000)]))
+    truth = float(np.mean([errors(directions(rng, noise)).mean() for _ in range(1500)]))
     hits = 0
     for _ in range(runs):
         rules = directions(rng, noise)
@@ -85,10 +84,10 @@ def covered(factor: float, noise: float, runs: int = 600) -> float:
     return hits / runs
 
 
-def covered_by_training_alone(factor: float, noise: float, runs: int = 1500) -> float:
+def covered_by_training_alone(factor: float, noise: float, runs: int = 600) -> float:
     """The same with so many sealed people that only the open ones matter."""
     rng = np.random.default_rng(2)
-    truth = float(np.mean([errors(directions(rng, noise)).mean() for _ in range(8000)]))
+    truth = float(np.mean([errors(directions(rng, noise)).mean() for _ in range(3000)]))
     found = [errors(directions(rng, noise)) for _ in range(runs)]
     exact = Reach(0.0, 0.0)
     return float(
@@ -99,9 +98,11 @@ def covered_by_training_alone(factor: float, noise: float, runs: int = 1500) -> 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_intervals_cover_where_sealed_people_are_few(noise: float) -> None:
     assert covered(3.0, noise) >= 0.95
-    assert ndtr(0) == 0.5
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_intervals_cover_where_training_people_are_all_that_varies(noise: float) -> None:
-    print(noise, [covered_by_training_alone(f, noise) for f in (0.0, 1/3, 3.0)], [covered(f, noise) for f in (0.0, 1/3, 3.0)])
+def test_intervals_cover_where_training_people_are_all_that_varies() -> None:
+    assert covered_by_training_alone(3.0, 0.0) >= 0.92
+    assert covered_by_training_alone(3.0, 0.1) >= 0.95
+    # Without the correction, and with the one for test people who differ by split.
+    assert covered_by_training_alone(0.0, 0.0) < 0.65
+    assert covered_by_training_alone(1 / 3, 0.0) < 0.85

@@ -18,9 +18,10 @@ is added in squares to the reach of the splits, t · √variance with J − 1 de
 Newcombe combines intervals). What is covered is the figure of the method among other people like
 these, trained on as many others.
 
-In simulations (`tests/studies/judging/test_intervals.py`) with 5 seeds, 95 % intervals covered 0.95
-or more, with and without training noise; without the correction for shared training people less
-than 0.9, and with Nadeau and Bengio's factor in place of the jackknife's in between.
+In simulations of a linear rule (`tests/studies/judging/test_intervals.py`), 5 seeds and 80 open
+people, 95 % intervals covered 0.99 or more with 300 sealed people. With so many that training alone
+varies, they covered 0.94, and 0.98 where training is noisy; with Nadeau and Bengio's factor in
+place of the jackknife's 0.75 and 0.87, and with S²/J 0.56 and 0.75.
 """
 
 from __future__ import annotations
