@@ -139,14 +139,13 @@ def judge(bound: Bound, rows: pd.DataFrame, find: Find) -> Verdict:
         limit = over_splits(own["value"].to_numpy(np.float64) - bound.limit, people)
         return Verdict(bound, value, _towards(bound, limit), len(own))
     other = _figures(bound, rows, bound.limit.method, bound.limit.point)
-    both = own.join(other, how="inner", rsuffix="_reference")
-    if both.empty or len(both) < len(own):
+    if not own.index.isin(other.index).all():
         return _open(bound, f"{bound.limit} has no rows, or not for every seed", value)
-    apart = both["value"] - bound.limit.factor * both["value_reference"] - bound.limit.plus
-    people = _paired_reach(bound, bound.limit, list(both.index), find)
+    apart = own["value"] - bound.limit.factor * other["value"][own.index] - bound.limit.plus
+    people = _paired_reach(bound, bound.limit, list(own.index), find)
     estimate = over_splits(apart.to_numpy(np.float64), people)
     because = "" if estimate.interval.defined else "answers to compare are missing"
-    return Verdict(bound, value, _towards(bound, estimate), len(both), because)
+    return Verdict(bound, value, _towards(bound, estimate), len(own), because)
 
 
 def _figures(bound: Bound, rows: pd.DataFrame, method: str, point: str) -> pd.DataFrame:
