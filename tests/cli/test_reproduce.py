@@ -242,7 +242,7 @@ def test_runs_that_fail_are_exit_status_1_and_the_next_call_makes_them_alone(
 ) -> None:
     calls: list[list[str]] = []
 
-    def outcomes(cells: list[Cell], *_: Any) -> Iterator[Outcome]:
+    def outcomes(cells: list[Cell], *_: Any) -> Iterator[Outcome[Cell]]:
         calls.append([cell.name for cell in cells])
         for cell in cells:
             bad = cell.name == "synthetic-logistic-1" and len(calls) == 1
@@ -273,7 +273,7 @@ def test_an_interrupted_command_says_that_it_can_go_on(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def outcomes(cells: list[Cell], *_: Any) -> Iterator[Outcome]:
+    def outcomes(cells: list[Cell], *_: Any) -> Iterator[Outcome[Cell]]:
         yield Outcome(cells[0], toy.row(cells[0]))
         raise KeyboardInterrupt
 

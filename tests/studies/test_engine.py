@@ -29,7 +29,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Made:
 def pretend(monkeypatch: pytest.MonkeyPatch, problem: Callable[[Cell], str]) -> Made:
     calls: Made = []
 
-    def outcomes(cells: Sequence[Cell], run: Run, pool: Pool) -> Iterator[Outcome]:
+    def outcomes(cells: Sequence[Cell], run: Run[Cell], pool: Pool) -> Iterator[Outcome[Cell]]:
         calls.append([cell.name for cell in cells])
         for cell in cells:
             told = problem(cell)

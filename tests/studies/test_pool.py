@@ -23,7 +23,7 @@ from tests.studies.fragile import CELLS, KILLS, RAISES, Fake, fragile
 ROOT = Path(__file__).parents[2]
 
 
-def by_name(found: Iterator[Outcome]) -> dict[str, Outcome]:
+def by_name(found: Iterator[Outcome[Any]]) -> dict[str, Outcome[Any]]:
     told = list(found)
     assert len({outcome.cell.name for outcome in told}) == len(told)
     return {outcome.cell.name: outcome for outcome in told}
@@ -72,7 +72,9 @@ def in_this_process(
     """Run tasks here; `lost(round, number)` says which break the pool. Gives what was handed in."""
     rounds: list[list[list[str]]] = []
 
-    def parallel(tasks: Sequence[Task], pool: Pool) -> Iterator[tuple[int, list[Outcome]]]:
+    def parallel(
+        tasks: Sequence[Task[Any]], pool: Pool
+    ) -> Iterator[tuple[int, list[Outcome[Any]]]]:
         rounds.append([[cell.name for cell in task.cells] for task in tasks])
         for number, task in enumerate(tasks):
             if lost(len(rounds) - 1, number):

@@ -109,7 +109,7 @@ def audit(
         if other_causal_models:
             given = (adapter, worlds.family, rows, factual)
             ends = (flips[own.key], people)
-            trained_for = _trained_for(adapter.original, worlds)
+            trained_for = models_trained_for(adapter.original, worlds)
             sensitivity = measure_sensitivity(
                 *given, own, *ends, level=level, trained_for=trained_for
             )
@@ -298,7 +298,7 @@ def _who_judges(worlds: Worlds) -> str:
     )
 
 
-def _trained_for(model: object, worlds: Worlds) -> set[str] | None:
+def models_trained_for(model: object, worlds: Worlds) -> set[str] | None:
     """The causal models that the audited model was trained for; None where that is not known."""
     known: Sequence[str] | None = getattr(model, "trained_for_", None)
     if known is None:
@@ -310,7 +310,7 @@ def _trained_for(model: object, worlds: Worlds) -> set[str] | None:
 
 def _home_ground(model: object, worlds: Worlds) -> list[str]:
     """What the model and the causal model have in common, to the model's advantage."""
-    if OWN not in (_trained_for(model, worlds) or ()):
+    if OWN not in (models_trained_for(model, worlds) or ()):
         return []
     return [
         "The model was trained for the causal model of this audit: it is tested on its home "

@@ -277,7 +277,8 @@ def _judged(
     credible = {name: one for name, one in believed.items() if one[0].credible}
     least, largest = _bounds(credible or believed, people, level)
     some, every = (
-        _over_models((credible or believed), combine) for combine in (np.logical_or, np.logical_and)
+        over_models([effect for _, effect in (credible or believed).values()], combine)
+        for combine in (np.logical_or, np.logical_and)
     )
 
     def of_shares(shares: Floats) -> Interval:
@@ -313,9 +314,9 @@ def _bounds(models: Measured, people: People, level: float) -> tuple[Bound, Boun
     return found[0], found[1]
 
 
-def _over_models(models: Measured, combine: np.ufunc) -> Floats:
+def over_models(effects: Sequence[Effect], combine: np.ufunc) -> Floats:
     """For each person the share of worlds, as in δCF, in which any or all models flip them."""
-    worlds = zip(*(effect.changed for _, effect in models.values()), strict=True)
+    worlds = zip(*(effect.changed for effect in effects), strict=True)
     each = [combine.reduce(np.stack(of_world)).mean(axis=0) for of_world in worlds]
     mean: Floats = np.mean(each, axis=0)
     return mean

@@ -17,6 +17,7 @@ from fairgear.cli.audit import ConditionsMet, audit_app
 from fairgear.cli.compare import compare_app
 from fairgear.cli.datasets import datasets_app, store_app
 from fairgear.cli.flags import examples
+from fairgear.cli.judge import judge_app
 from fairgear.cli.methods import methods_app
 from fairgear.cli.reproduce import reproduce_app
 from fairgear.cli.results import embed_app, report_app
@@ -43,6 +44,7 @@ for command in (
     audit_app,
     compare_app,
     reproduce_app,
+    judge_app,
     report_app,
     embed_app,
     store_app,
@@ -87,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _interrupted(tokens: Sequence[str]) -> str:
     """What an interrupted command has kept."""
     name, first = [*tokens, "", ""][:2]
-    if name in ("run", "compare", "reproduce") or (name, first) == ("audit", "export"):
+    if name in ("run", "compare", "reproduce", "judge") or (name, first) == ("audit", "export"):
         return "interrupted; the same command resumes"
     if name == "audit":
         return "interrupted; an audit does not resume: no results were written, start it again"

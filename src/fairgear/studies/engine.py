@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from fairgear.errors import ParameterError, UnfinishedError
 from fairgear.files import alone_in
 from fairgear.methods import METHODS
 from fairgear.progress import board, log
-from fairgear.studies.pool import LOKY, check_backend, open_pool, outcomes
+from fairgear.studies.pool import LOKY, C, Outcome, Pool, Run, check_backend, open_pool, outcomes
 from fairgear.studies.records import Records
 from fairgear.studies.spec import Cell, Study
 from fairgear.studies.task import check_folder, run_cell
@@ -42,31 +42,63 @@ def carry_out(
         keep: whether models, predictions and pages are kept beside the results.
         backend: how joblib runs them: loky, dask or ray.
     """
-    if jobs is not None and jobs < 0:
-        raise ParameterError("--jobs", jobs, "0 or more", "leave it out for one a core")
-    check_backend(backend)
+    check_jobs(jobs, backend)
     for cell in study.cells:
         check_folder(cell, folder)
     missing = [cell for cell in study.cells if cell not in records]
     if not missing or jobs == 0:
         return
-    if backend == LOKY:
-        # A GPU that is not there would fail every run.
-        for device in {cell.config.device for cell in missing}:
-            METHODS["gear"](device=device).torch_device()
-    run, failed = partial(run_cell, study=folder, keep=keep), 0
-    with alone_in(folder), open_pool(backend, jobs) as pool, board(_done(study, records)) as shown:
-        for outcome in outcomes(missing, run, pool):
-            if outcome.row is None:
-                failed += 1
-                log(f"{outcome.cell.name}: {outcome.problem}")
-                continue
+    devices = {cell.config.device for cell in missing}
+    run = partial(run_cell, study=folder, keep=keep)
+    with alone_in(folder), board(_done(study, records)) as shown:
+        for outcome, pool in finished(missing, run, devices, jobs=jobs, backend=backend):
+            assert outcome.row is not None
             records.add(outcome.cell, outcome.row)
             left = [cell for cell in missing if cell not in records]
             remaining = time_left(records.of(study.cells), left, pool.workers)
             log(f"{outcome.cell.name}: {len(missing) - len(left)} of {len(missing)}, {remaining}")
             for name, (done, _) in _done(study, records).items():
                 shown.show(name, done, remaining if name == ALL_RUNS else "")
+
+
+def check_jobs(jobs: int | None, backend: str) -> None:
+    """Refuse a number of jobs or a backend that there is not."""
+    if jobs is not None and jobs < 0:
+        raise ParameterError("--jobs", jobs, "0 or more", "leave it out for one a core")
+    check_backend(backend)
+
+
+def finished(
+    cells: Sequence[C],
+    run: Run[C],
+    devices: set[str],
+    *,
+    jobs: int | None = None,
+    backend: str = LOKY,
+) -> Iterator[tuple[Outcome[C], Pool]]:
+    """Run the cells in parallel, and yield those that end well as they do.
+
+    The others are reported as they fail; at the end an `UnfinishedError` says how many.
+
+    Args:
+        cells: what to run.
+        run: gives the row of a cell.
+        devices: those that the runs need.
+        jobs: runs at a time, each with one thread; None for one a core.
+        backend: how joblib runs them.
+    """
+    if backend == LOKY:
+        # A GPU that is not there would fail every run.
+        for device in devices:
+            METHODS["gear"](device=device).torch_device()
+    failed = 0
+    with open_pool(backend, jobs) as pool:
+        for outcome in outcomes(cells, run, pool):
+            if outcome.row is None:
+                failed += 1
+                log(f"{outcome.cell.name}: {outcome.problem}")
+            else:
+                yield outcome, pool
     if failed:
         raise UnfinishedError(
             "runs",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
@@ -132,7 +132,11 @@ def sweep_figure(rows: pd.DataFrame) -> Figure:
 
 
 def tradeoff_figure(
-    table: pd.DataFrame, *, dataset: str, against: Sequence[str] = COUNTERFACTUAL
+    table: pd.DataFrame,
+    *,
+    dataset: str,
+    against: Sequence[str] = COUNTERFACTUAL,
+    named: Collection[str] | None = None,
 ) -> Figure:
     """AUROC against δCF, strict and released: what treating people alike costs.
 
@@ -141,11 +145,18 @@ def tradeoff_figure(
             and `floor` (a method without a graph: hollow).
         dataset: the one to draw.
         against: the metrics to draw instead of δCF, one panel each.
+        named: the lines that the legend names, one a family; the others of the family look like
+            it. All of them if not given.
     """
     rows = _measured(table, dataset)
     enough = rows["seeds"] >= LEAST_SEEDS
     rows = rows.assign(low=rows["low"].where(enough), high=rows["high"].where(enough))
-    looks = looks_of(dict(zip(rows["line"], rows["family"], strict=True)))
+    families = dict(zip(rows["line"], rows["family"], strict=True))
+    shown = [line for line in families if named is None or line in named]
+    looks = looks_of({line: families[line] for line in shown})
+    if named is not None:
+        of_family = {families[line]: look for line, look in looks.items()}
+        looks = {line: of_family[family] for line, family in families.items()}
     hollow = dict(zip(rows["line"], rows["floor"].eq(True), strict=True))
     with _style():
         figure = Figure(figsize=(2.8 + 4.6 * len(against), 5.6), layout="constrained")
@@ -162,7 +173,7 @@ def tradeoff_figure(
         # 0 has a place on this scale, and small values are apart.
         panels[0].set_xscale("function", functions=(_root, _square))
         panels[0].set_xticks([tick for tick in TICKS if tick <= panels[0].get_xlim()[1]])
-        handles = [_point(line, *looks[line], hollow[line]) for line in looks]
+        handles = [_point(line, *looks[line], hollow[line]) for line in shown]
         figure.legend(handles=handles, loc="outside right upper")
         _note(figure, f"Whiskers: {_BAND}. Hollow: without a graph.")
     return figure

@@ -14,14 +14,11 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
 from fairgear.errors import FairgearError, ParameterError
-
-if TYPE_CHECKING:
-    from fairgear.studies.spec import Cell
 
 LOKY, DASK, RAY = BACKENDS = ("loky", "dask", "ray")
 # Tasks for each worker, at least, where there are enough cells: so that all end at about the same
@@ -29,22 +26,37 @@ LOKY, DASK, RAY = BACKENDS = ("loky", "dask", "ray")
 TASKS_A_WORKER = 8
 # Seconds between two looks at whether the parent process still runs.
 LOOK_EVERY = 1.0
-Run = Callable[["Cell"], dict[str, Any]]
 # A cluster's worker may have several threads; runs share global state and take turns.
 _turn = threading.Lock()
 
 
+class Work(Protocol):
+    """One cell of a study: its name, and what it shares with others on the same graph."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+
+    @property
+    def graph(self) -> object:
+        """Equal for cells that share their counterfactual worlds."""
+
+
+C = TypeVar("C", bound=Work)
+Run = Callable[[C], dict[str, Any]]
+
+
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Generic[C]):
     """What became of a cell: its row, or the problem that prevented it."""
 
-    cell: Cell
+    cell: C
     row: dict[str, Any] | None
     problem: str = ""
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(Generic[C]):
     """Cells that share a graph, and so its counterfactual worlds.
 
     Attributes:
@@ -53,18 +65,18 @@ class Task:
         parent: the process whose end also ends the worker; None on a cluster.
     """
 
-    cells: Sequence[Cell]
-    run: Run
+    cells: Sequence[C]
+    run: Run[C]
     parent: int | None = None
 
-    def __call__(self) -> list[Outcome]:
+    def __call__(self) -> list[Outcome[C]]:
         """Run the cells; an error in one of them does not stop the others."""
         if self.parent is not None:
             _end_with(self.parent)
         with _turn:
             return [self._outcome(cell) for cell in self.cells]
 
-    def _outcome(self, cell: Cell) -> Outcome:
+    def _outcome(self, cell: C) -> Outcome[C]:
         try:
             return Outcome(cell, self.run(cell))
         except FairgearError as error:
@@ -118,7 +130,7 @@ def open_pool(backend: str = LOKY, jobs: int | None = None) -> Iterator[Pool]:
         yield Pool(jobs or workers, partial(parallel_config, RAY))
 
 
-def outcomes(cells: Sequence[Cell], run: Run, pool: Pool) -> Iterator[Outcome]:
+def outcomes(cells: Sequence[C], run: Run[C], pool: Pool) -> Iterator[Outcome[C]]:
     """Run the cells in parallel, and yield what became of each as its task ends.
 
     A worker process that is killed breaks joblib's pool. The pool is then built again for the
@@ -131,7 +143,7 @@ def outcomes(cells: Sequence[Cell], run: Run, pool: Pool) -> Iterator[Outcome]:
         pool: from `open_pool`.
     """
     left = [Task(part, run, pool.parent) for part in _parts(cells, pool.workers)]
-    suspects: list[Cell] = []
+    suspects: list[C] = []
     while left:
         done: set[int] = set()
         try:
@@ -169,7 +181,7 @@ def check_backend(name: str) -> None:
         )
 
 
-def _parts(cells: Sequence[Cell], workers: int) -> Iterator[Sequence[Cell]]:
+def _parts(cells: Sequence[C], workers: int) -> Iterator[Sequence[C]]:
     """Successive cells on one graph: one worker makes its counterfactual worlds for all of them."""
     most = max(1, len(cells) // (TASKS_A_WORKER * workers))
     for _, group in groupby(cells, key=lambda cell: cell.graph):
@@ -177,7 +189,7 @@ def _parts(cells: Sequence[Cell], workers: int) -> Iterator[Sequence[Cell]]:
         yield from (same[first : first + most] for first in range(0, len(same), most))
 
 
-def _parallel(tasks: Sequence[Task], pool: Pool) -> Iterator[tuple[int, list[Outcome]]]:
+def _parallel(tasks: Sequence[Task[C]], pool: Pool) -> Iterator[tuple[int, list[Outcome[C]]]]:
     """The number and the outcomes of each task, in the order in which they end."""
     with pool.config(), warnings.catch_warnings():
         # Workers whose memory has grown are replaced.
@@ -192,7 +204,7 @@ def _parallel(tasks: Sequence[Task], pool: Pool) -> Iterator[tuple[int, list[Out
         yield from parallel(delayed(_numbered)(number, task) for number, task in enumerate(tasks))
 
 
-def _numbered(number: int, task: Task) -> tuple[int, list[Outcome]]:
+def _numbered(number: int, task: Task[C]) -> tuple[int, list[Outcome[C]]]:
     return number, task()
 
 

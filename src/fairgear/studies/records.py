@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,36 +62,104 @@ class Records:
         return float(f"{value:.{self.digits}g}")
 
 
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a file of rows hold; those that are not named here are text.
+
+    Attributes:
+        key: they distinguish a row from all others, and are never empty.
+        whole: whole numbers.
+        numbers: other numbers; empty for NaN.
+        needed: those that every file has, besides the key.
+    """
+
+    key: tuple[str, ...]
+    whole: tuple[str, ...]
+    numbers: tuple[str, ...]
+    needed: tuple[str, ...]
+
+    def read(self, path: Path) -> list[dict[str, Any]]:
+        """The rows of a file; none where there is no file."""
+        if not path.exists():
+            return []
+        try:
+            with path.open(encoding="utf-8", newline="") as file:
+                reader = csv.DictReader(file, strict=True)
+                if not {*self.key, *self.needed} <= {*(reader.fieldnames or ())}:
+                    raise ValueError("columns are missing")
+                return [self._parse(row) for row in reader]
+        except (OSError, ValueError, TypeError, csv.Error) as error:
+            raise FileError(
+                f"rows {path}",
+                "no table of finished runs",
+                "a CSV file that fairgear has written",
+                "choose another file, or remove that one",
+            ) from error
+
+    def _parse(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        """A row as it was written; a line of another length than the head has a None."""
+        if None in texts or None in texts.values() or not all(texts[name] for name in self.key):
+            raise ValueError("a line of another length, or without a key")
+        row: dict[str, Any] = {**texts} | {name: int(texts[name]) for name in self.whole}
+        # What was not measured then, or not under this name, is unknown.
+        return row | {name: float(texts[name] or "nan") for name in self.numbers if name in texts}
+
+
+class Rows:
+    """Rows of one kind in a CSV file that several processes may add to.
+
+    Args:
+        path: the file.
+        columns: what it holds.
+    """
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        self.path = path
+        self.columns = columns
+        self._rows = self._read(path)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, key: tuple[Any, ...]) -> bool:
+        return key in self._rows
+
+    def __getitem__(self, key: tuple[Any, ...]) -> dict[str, Any]:
+        return self._rows[key]
+
+    def all(self) -> list[dict[str, Any]]:
+        """Sorted by their key."""
+        return [self._rows[key] for key in sorted(self._rows)]
+
+    def add(self, *rows: Mapping[str, Any]) -> None:
+        """Keep rows, and write the file."""
+        with taking_turns(self.path):
+            # Another process may have added to the same file.
+            self._rows |= self._read(self.path) | self._by_key(rows)
+            write_csv(pd.DataFrame(self.all()), self.path)
+
+    def add_file(self, path: Path) -> None:
+        """Keep the rows of another file, too."""
+        if not path.exists():
+            raise FileError(f"rows {path}", "no such file", "a file of rows", "check the path")
+        self.add(*self._read(path).values())
+
+    def _read(self, path: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
+        return self._by_key(self.columns.read(path))
+
+    def _by_key(self, rows: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
+        return {tuple(row[name] for name in self.columns.key): dict(row) for row in rows}
+
+
 def _read(path: Path) -> dict[Key, dict[str, Any]]:
-    if not path.exists():
-        return {}
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            if not {*KEY, "auroc", "seconds"} <= {*(reader.fieldnames or ())}:
-                raise ValueError("columns are missing")
-            rows = [_parse(row) for row in reader]
-    except (OSError, ValueError, TypeError, csv.Error) as error:
-        raise FileError(
-            f"rows {path}",
-            "no table of finished runs",
-            "a CSV file that fairgear has written",
-            "choose another file, or remove that one",
-        ) from error
+    # Rows of before devices were noted have none.
+    rows = [{**row, "device": row.get("device", "")} for row in _COLUMNS.read(path)]
     # Version 0.1 numbered the revisions of a method; the last one counts.
     rows.sort(key=lambda row: int(row.pop("revision", 1)))
     return {(row["dataset"], row["method"], row["split"], row["seed"]): row for row in rows}
 
 
-def _parse(texts: Mapping[str, str]) -> dict[str, Any]:
-    """A row as it was written; a line of another length than the head has the key or value None."""
-    if None in texts or None in texts.values() or not all(texts[name] for name in KEY):
-        raise ValueError("a line of another length, or without a key")
-    row: dict[str, Any] = {**texts, "seed": int(texts["seed"])}
-    # What was not measured then, or not under this name, is unknown.
-    row |= {name: float(texts[name] or "nan") for name in NUMBERS if name in texts}
-    # Rows of before devices were noted have none.
-    return row | {"device": texts.get("device", "")}
+_COLUMNS = Columns(KEY, ("seed",), NUMBERS, ("auroc", "seconds"))
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:

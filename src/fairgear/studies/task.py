@@ -27,7 +27,7 @@ def run_cell(cell: Cell, study: Path, *, keep: bool) -> dict[str, Any]:
         study: the folder of the study.
         keep: whether the model, the predictions and a page are kept too.
     """
-    _compute_with_one_thread()
+    compute_with_one_thread()
     folder = cell.folder(study)
     # A worker that outlived its study may still be at this run.
     with taking_turns(folder.path):
@@ -52,7 +52,7 @@ def check_folder(cell: Cell, study: Path) -> None:
         folder.claim(cell.config)
 
 
-def _compute_with_one_thread() -> None:
+def compute_with_one_thread() -> None:
     """Results must not depend on how many runs share the machine."""
     limit_threads(1)
     threadpool_limits(1)

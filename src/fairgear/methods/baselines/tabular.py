@@ -25,6 +25,7 @@ from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.base import METHODS, Method, Scores, check_trainable, columns_of
 from fairgear.methods.baselines.trees import Trees
 from fairgear.methods.features import Erasure, FeatureScaler
+from fairgear.methods.ranks import RankScores
 from fairgear.methods.thresholds import HALF, most_accurate
 from fairgear.progress import bar
 from fairgear.settings import Config, OneOf, Range
@@ -51,6 +52,14 @@ class Unaware(nn.Module):
         super().__init__()
         self.scaler = FeatureScaler(width, sens_column)
         self.outputs = len(self.scaler.mean)
+        self.ranks: RankScores | None = None
+
+    def with_ranks(self) -> Self:
+        """Append the ranks of the features, s aside; before the fit."""
+        own = len(self.scaler.mean)
+        self.ranks = RankScores(own).double()
+        self.outputs += own
+        return self
 
     def fit(self, graph: SensitiveGraph, order: Tensor) -> Self:
         """Learn from all people, summed in `order`."""
@@ -64,11 +73,20 @@ class Unaware(nn.Module):
         self.scaler.fit(graph, order)
         x, sens = self._scaled(graph)
         self._learn(x[order], sens[order])
+        if self.ranks is not None:
+            self.ranks.fit(self._own(self._changed(x[order], sens[order])))
         return self
 
     def forward(self, graph: SensitiveGraph) -> Tensor:
         """Features (n, outputs), float64: rounding would bring back what a residual removes."""
-        return self._changed(*self._scaled(graph))
+        seen = self._changed(*self._scaled(graph))
+        if self.ranks is None:
+            return seen
+        return torch.cat([seen, self.ranks(self._own(seen))], dim=1)
+
+    def _own(self, seen: Tensor) -> Tensor:
+        """The features without s, which is behind them."""
+        return seen[:, : len(self.scaler.mean)]
 
     def _scaled(self, graph: SensitiveGraph) -> tuple[Tensor, Tensor]:
         self.scaler.check(graph)
@@ -154,6 +172,8 @@ class LogisticConfig(Config):
     C: Annotated[float | None, Range(1e-8, 1e8)] = None
     """Weight of the training losses against the penalty ‖w‖²/2, as in scikit-learn. [of 0.001,
     0.01, 0.1, 1, 10 and 100 the one with the least log-loss on the validation set]"""
+    ranks: bool = False
+    """Whether the regression also sees the rank of each feature."""
     threshold: Annotated[str, OneOf("half", "validation")] = "half"
     """The decision threshold: 0.5 (half), or the most accurate on the validation set."""
 
@@ -168,6 +188,8 @@ class BoostingConfig(Config):
     """Largest depth of a tree."""
     learning_rate: Annotated[float, Range(1e-6, 1.0)] = 0.1
     """Factor of each tree's values."""
+    ranks: bool = False
+    """Whether the trees also see the rank of each feature."""
     threshold: Annotated[str, OneOf("half", "validation")] = "half"
     """The decision threshold: 0.5 (half), or the most accurate on the validation set."""
 
@@ -182,6 +204,7 @@ class Tabular(Method):
     reads_graph = False
     features_type: ClassVar[type[Unaware]]
     config: LogisticConfig | BoostingConfig
+    _settings: LogisticConfig | BoostingConfig
     _features: Unaware
     _classifier: nn.Module
 
@@ -192,7 +215,7 @@ class Tabular(Method):
         self.threshold_, self._settings = None, self.config
         # In the order of ids, so that reordering the rows changes nothing.
         order = graph.canonical.rows
-        self._features = self.features_type(graph.x.shape[1], graph.sens_column)
+        self._features = self._new_features(graph.x.shape[1], graph.sens_column)
         x = self._features.fit(graph, order)(graph)
         y, rows = graph.y.cpu(), (graph.train_mask.cpu()[order], graph.val_mask.cpu()[order])
         train, val = ((x[order[mask]], y[order[mask]]) for mask in rows)
@@ -216,6 +239,10 @@ class Tabular(Method):
     def _learn(self, train: Labelled, val: Labelled) -> None:
         """Set `_classifier`, from features (m, d) to logits (m,); `val` chooses open settings."""
 
+    def _new_features(self, width: int, sens_column: int | None) -> Unaware:
+        made = self.features_type(width, sens_column)
+        return made.with_ranks() if self._settings.ranks else made
+
     def _inputs(self, graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
         """What the classifier sees of `nodes`."""
         self._fitted_threshold()
@@ -234,7 +261,7 @@ class Tabular(Method):
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         self.torch_device()
-        self._features = self.features_type(*columns_of(path, facts))
+        self._features = self._new_features(*columns_of(path, facts))
         load_module(path, "features", self._features, tensors)
 
 

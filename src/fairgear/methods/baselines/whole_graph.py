@@ -26,6 +26,7 @@ from fairgear.methods.base import (
 )
 from fairgear.methods.baselines.neighbors import Links, Neighbors, NodeBatch
 from fairgear.methods.features import FeatureScaler
+from fairgear.methods.ranks import RankScores
 from fairgear.nn import objectives
 from fairgear.settings import Config, OneOf, Range
 from fairgear.training import Task, Validation, seeded, train
@@ -47,6 +48,8 @@ class WholeGraphConfig(Config):
     """Between layers."""
     use_sens: bool = True
     """Whether the network sees the sensitive attribute."""
+    ranks: bool = False
+    """Whether the network also sees the rank of each feature."""
     learning_rate: Annotated[float, Range(1e-8, 10.0)] = 0.01
     """Of Adam."""
     weight_decay: Annotated[float, Range(0, math.inf)] = 1e-5
@@ -192,6 +195,8 @@ class WholeGraph(NetworkMethod):
     config: WholeGraphConfig
     _settings: WholeGraphConfig
     task_type: ClassVar[type[WholeGraphTask]] = WholeGraphTask
+    _modules: dict[str, nn.Module]
+    _ranks: RankScores | None
 
     @abstractmethod
     def encoder(self, width: int) -> nn.Module:
@@ -212,6 +217,8 @@ class WholeGraph(NetworkMethod):
         self._build(graph.x.shape[1], graph.sens_column)
         order, home = graph.canonical.rows, self._home()
         self.scaler_.fit(graph, order)
+        if self._ranks is not None:
+            self._ranks.fit(self.scaler_(graph)[order.to(home)])
         masks = (graph.train_mask, graph.val_mask)
         rows = [mask.cpu()[order].nonzero()[:, 0].to(home) for mask in masks]
         y = graph.y.cpu()[order].to(home)
@@ -254,9 +261,8 @@ class WholeGraph(NetworkMethod):
         self.scaler_.check(worlds[0].factual)
         parts = []
         for around in Surroundings.parts(worlds, nodes, self._settings.layers):
-            x = self.scaler_.to(self._home()).scaled(around.x).to(device)
-            if self._settings.use_sens:
-                x = torch.cat([x, around.sens.to(x)[:, None]], dim=1)
+            x = self.scaler_.to(self._home()).scaled(around.x)
+            x = self._seen(x, around.sens).to(device)
             edges, degree = (
                 torch.from_numpy(of).to(device) for of in (around.edges, around.degree)
             )
@@ -269,9 +275,16 @@ class WholeGraph(NetworkMethod):
         home = self._home()
         order = graph.canonical.rows.to(home)
         x, sens = self.scaler_(graph)[order], graph.sens.to(home)[order]
+        return Inputs(self._seen(x, sens), sens, Links.of(graph.canonical, home))
+
+    def _seen(self, x: Tensor, sens: Tensor) -> Tensor:
+        """What the network sees: scaled features, their ranks and s, as the settings say."""
+        parts = [x]
+        if self._ranks is not None:
+            parts.append(self._ranks.to(x.device)(x))
         if self._settings.use_sens:
-            x = torch.cat([x, sens[:, None].to(x.dtype)], dim=1)
-        return Inputs(x, sens, Links.of(graph.canonical, home))
+            parts.append(sens.to(x)[:, None])
+        return torch.cat(parts, dim=1)
 
     def _home(self) -> torch.device:
         """Where the graph is kept: with batches it need not fit on the device."""
@@ -279,13 +292,16 @@ class WholeGraph(NetworkMethod):
 
     def _build(self, width: int, sens_column: int | None) -> None:
         self.scaler_ = FeatureScaler(width, sens_column).to(self._home())
+        own = len(self.scaler_.mean)
+        self._ranks = RankScores(own).to(self._home()) if self._settings.ranks else None
+        seen = (2 if self._settings.ranks else 1) * own + self._settings.use_sens
         with seeded(self.seed, "initialisation"):
-            modules = self.build(len(self.scaler_.mean) + self._settings.use_sens)
+            modules = self.build(seen)
         device = self.torch_device()
         self._modules = {name: module.to(device) for name, module in modules.items()}
 
     def _networks(self) -> dict[str, nn.Module]:
-        return self._modules
+        return self._modules | ({} if self._ranks is None else {"ranks": self._ranks})
 
 
 def outputs(

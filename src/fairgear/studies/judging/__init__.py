@@ -1,0 +1,1 @@
+"""Judging: methods compared by equal rules, on people whom no choice has seen."""

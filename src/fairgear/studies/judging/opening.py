@@ -1,0 +1,214 @@
+"""The opening: every method with its chosen settings, fitted on open people, judged on sealed ones.
+
+It happens once, at one commit, after bounds and search rows are there. Every row says which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fairgear.auditing import Worlds
+from fairgear.auditing.provenance import COMMIT, source_commit
+from fairgear.datasets.source import GraphSource
+from fairgear.errors import FileError, ParameterError
+from fairgear.files import alone_in, read_errors
+from fairgear.progress import log, quiet
+from fairgear.studies.engine import check_jobs, finished
+from fairgear.studies.judging.bounds import BOUNDS, read_bounds
+from fairgear.studies.judging.measures import FIGURES, Answers
+from fairgear.studies.judging.plan import Plan
+from fairgear.studies.judging.sealed import sealed_split
+from fairgear.studies.judging.search import chosen_settings
+from fairgear.studies.pool import LOKY
+from fairgear.studies.records import Columns, Rows
+from fairgear.studies.task import compute_with_one_thread
+
+SOURCES = ("commit", "bounds_sha256", "search_sha256", "opened")
+COLUMNS = Columns(
+    ("dataset", "method", "point", "seed"),
+    ("seed",),
+    (*FIGURES, "value", "seconds"),
+    ("settings", "auroc", "worst", "intervals", "models", *SOURCES),
+)
+# Of the answers to sealed people that comparisons need, beside the rows.
+ANSWERS = "answers"
+# The worlds of the graph that this process works on.
+_held: dict[tuple[Any, ...], Worlds] = {}
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a row comes from: equal in all rows of a file."""
+
+    commit: str
+    bounds_sha256: str
+    search_sha256: str
+    opened: str = "true"
+
+    @classmethod
+    def of(cls, bounds: Path, search: Path) -> Sources:
+        """Those of an opening now; refused at a commit that is not known, or with changes."""
+        return cls(clean_commit(), file_hash("bounds", bounds), file_hash("search rows", search))
+
+    def check(self, rows: Rows) -> None:
+        """Refuse a file with rows of other sources."""
+        for row in rows.all():
+            for name, mine in asdict(self).items():
+                if row[name] != mine:
+                    raise ParameterError(
+                        f"rows {rows.path}",
+                        f"rows with the {name} {row[name]}",
+                        f"rows with the {name} {mine}",
+                        "name a new file with --rows; what was opened before stays where it is",
+                    )
+
+
+@dataclass(frozen=True)
+class Opening:
+    """One final fit: a method at one point of its curve, with one seed, on one dataset."""
+
+    plan: Plan
+    dataset: str
+    method: str
+    point: str
+    seed: int
+    settings: Mapping[str, Any]
+    keep: bool
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """What distinguishes its row from all others."""
+        return self.dataset, self.method, self.point, self.seed
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{self.dataset}, {self.method}, {self.point}, seed {self.seed}"
+
+    @property
+    def graph(self) -> tuple[str, int]:
+        """Fits on the same graph and split share their worlds."""
+        return self.dataset, self.seed
+
+
+def openings(plan: Plan, search: Path, bounds: Path) -> list[Opening]:
+    """All final fits, seed by seed, then graph by graph."""
+    chosen = chosen_settings(plan, search)
+    compared = {point for one in read_bounds(bounds) for point in one.compared()}
+    return [
+        Opening(plan, dataset, name, point, seed, settings, (dataset, name, point) in compared)
+        for seed in plan.final_seeds
+        for dataset in plan.datasets
+        for name, one in plan.methods.items()
+        for point, settings in one.points(chosen[dataset, name]).items()
+    ]
+
+
+def open_sealed(
+    plan: Plan,
+    search: Path,
+    rows: Path,
+    *,
+    bounds: Path = BOUNDS,
+    device: str = "auto",
+    jobs: int | None = None,
+    backend: str = LOKY,
+) -> Rows:
+    """Fit and judge what has no row yet; the same call goes on with an interrupted one.
+
+    Args:
+        plan: what is judged.
+        search: the rows of the finished search.
+        rows: the file of rows; rows of another commit, bounds or search are refused.
+        bounds: what is to be reached.
+        device: auto, cpu or cuda.
+        jobs: fits at a time, each with one thread; None for one a core.
+        backend: how joblib runs them.
+    """
+    check_jobs(jobs, backend)
+    sources, table = Sources.of(bounds, search), Rows(rows, COLUMNS)
+    sources.check(table)
+    missing = [one for one in openings(plan, search, bounds) if one.key not in table]
+    if not missing or jobs == 0:
+        return table
+    run = partial(run_opening, rows=rows, sources=sources, device=device)
+    with alone_in(rows.parent):
+        ended = finished(missing, run, {device}, jobs=jobs, backend=backend)
+        for done, (outcome, _) in enumerate(ended, start=1):
+            log(f"{outcome.cell.name}: {done} of {len(missing)}")
+    return Rows(rows, COLUMNS)
+
+
+def run_opening(opening: Opening, rows: Path, sources: Sources, device: str) -> dict[str, Any]:
+    """Fit on open people, judge on the sealed ones, and write the row."""
+    compute_with_one_thread()
+    plan, one = opening.plan, opening.plan.methods[opening.method]
+    begin = time.perf_counter()
+    with quiet():
+        worlds = sealed_worlds(plan, opening.dataset, opening.seed)
+        model = one.build(opening.settings, opening.seed, device).fit(worlds.graph)
+        answers = Answers.of(model, worlds)
+    if opening.keep:
+        answers.save(answers_path(rows, *opening.key))
+    row = {
+        **dict(zip(COLUMNS.key, opening.key, strict=True)),
+        "value": opening.settings.get(one.dial.setting),
+        "settings": json.dumps(opening.settings),
+        **answers.row(),
+        "seconds": round(time.perf_counter() - begin, 2),
+        **asdict(sources),
+        "device": device,
+    }
+    Rows(rows, COLUMNS).add(row)
+    return row
+
+
+def sealed_worlds(plan: Plan, dataset: str, seed: int) -> Worlds:
+    """The worlds of the whole graph with one final split; kept for one graph."""
+    key = (dataset, seed, plan.final_draws)
+    if key not in _held:
+        # Drop the old ones first: two graphs' worlds are never held at once.
+        _held.clear()
+        graph = sealed_split(GraphSource(dataset=dataset).load(split=False), seed)
+        _held[key] = Worlds(graph, draws=plan.final_draws, seed=seed)
+    return _held[key]
+
+
+def answers_path(rows: Path, dataset: str, method: str, point: str, seed: int) -> Path:
+    """Where the answers to sealed people are kept, beside the rows."""
+    words = re.sub(r"[^A-Za-z0-9.=_-]+", "-", f"{dataset}-{method}-{point}-{seed}")
+    return rows.parent / ANSWERS / f"{rows.stem}-{words}.safetensors"
+
+
+def clean_commit() -> str:
+    """The commit of the source, without changes to it that are not committed."""
+    commit = source_commit()
+    if commit and not commit.endswith("*"):
+        return commit
+    raise ParameterError(
+        "fairgear judge open",
+        "changes that are not committed" if commit else "a source whose commit is not known",
+        "a committed state of src and pyproject.toml",
+        "commit first" if commit else f"work in a checkout, or set {COMMIT} to the commit",
+    )
+
+
+def file_hash(what: str, path: Path) -> str:
+    """SHA-256 of a file."""
+    if not path.is_file():
+        raise FileError(
+            f"{what} {path}",
+            "no such file",
+            f"a file of {what}",
+            "check the path, or make it first",
+        )
+    with read_errors(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
