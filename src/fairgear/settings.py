@@ -58,11 +58,13 @@ class Setting:
     Attributes:
         kind: its type; `optional` says whether None is accepted too.
         limit: the values allowed, where not all of that type are.
+        words: names that are accepted in place of a number.
     """
 
     kind: type
     optional: bool
     limit: Range | OneOf | None
+    words: OneOf | None = None
 
     def accepts(self, value: object) -> bool:
         """Whether the field may have this value; an int is accepted for a float."""
@@ -70,6 +72,8 @@ class Setting:
             return self.optional
         if isinstance(value, bool) and self.kind is not bool:
             return False
+        if self.words is not None and isinstance(value, str):
+            return value in self.words
         fits = isinstance(value, self.kind) or (self.kind is float and isinstance(value, int))
         return fits and (self.limit is None or value in self.limit)
 
@@ -80,6 +84,8 @@ class Setting:
             words = ", ".join(self.limit)
         elif self.limit is not None:
             words += f" from {self.limit.low} to {self.limit.high}"
+        if self.words is not None:
+            words = ", ".join([*self.words, words])
         return words + (" or none" if self.optional else "")
 
 
@@ -134,11 +140,15 @@ def _settings_of(config: Any) -> dict[str, Setting]:
 
 
 def _setting(hint: Any) -> Setting:
-    limit = None
+    limits: list[Range | OneOf] = []
     if get_origin(hint) is Annotated:
         hint, *extras = get_args(hint)
-        limit = next((one for one in extras if isinstance(one, Range | OneOf)), None)
-    optional = isinstance(hint, types.UnionType) and type(None) in get_args(hint)
-    if optional:
-        (hint,) = (one for one in get_args(hint) if one is not type(None))
-    return Setting(get_origin(hint) or hint, optional, limit)
+        limits = [one for one in extras if isinstance(one, Range | OneOf)]
+    union = set(get_args(hint)) if isinstance(hint, types.UnionType) else {hint}
+    optional = type(None) in union
+    # A number or a word: the range is that of the number.
+    worded = str in union and len(limits) == 2
+    (hint,) = union - {type(None)} - ({str} if worded else set())
+    limit = next((one for one in limits if not worded or isinstance(one, Range)), None)
+    words = next((one for one in limits if worded and isinstance(one, OneOf)), None)
+    return Setting(get_origin(hint) or hint, optional, limit, words)

@@ -27,7 +27,7 @@ from fairgear.auditing.sensitivity import (
     measure_sensitivity,
 )
 from fairgear.auditing.worlds import Worlds
-from fairgear.causal import CausalModel
+from fairgear.causal import CausalModel, FeatureCausalModel
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.metrics import METRICS, UNDEFINED, Estimate, Interval
@@ -304,7 +304,8 @@ def models_trained_for(model: object, worlds: Worlds) -> set[str] | None:
     if known is None:
         return None
     own = worlds.known_model()
-    same = getattr(own, "features", own.name) in known or own.fingerprint() in known
+    moves = own.feature_model.identity if isinstance(own, FeatureCausalModel) else own.name
+    same = moves in known or own.fingerprint() in known
     return {*known, *([OWN] if same else [])}
 
 

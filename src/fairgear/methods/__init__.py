@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from fairgear.methods.gear.config import GearConfig, GeneratorConfig
+from fairgear.methods.gear.config import GearConfig
 from fairgear.methods.gear_paper.config import GearPaperConfig
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ __all__ = [
     "GearConfig",
     "GearPaper",
     "GearPaperConfig",
-    "GeneratorConfig",
     "Method",
     "load_model",
 ]

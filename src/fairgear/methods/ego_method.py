@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -16,7 +15,7 @@ from fairgear.egos import EgoIndex, NearbyEgos, PageRank, cached
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.base import NetworkMethod, Scores, probabilities
 from fairgear.methods.ego_settings import ALPHA
-from fairgear.methods.egos import EgoGenerator, EgoSource, LocalEgos
+from fairgear.methods.egos import EgoGenerator, EgoSource, LocalEgos, ScaledRows
 from fairgear.progress import bar
 
 # The folder among the checkpoints with the egos of a large graph. It stays after the fit, since
@@ -53,9 +52,9 @@ class EgoMethod(NetworkMethod):
     _network: nn.Module
     _nearby: NearbyEgos | None = None
 
-    @abstractmethod
     def generator(self) -> EgoGenerator | None:
         """What makes the counterfactual egos of the fitted model, if anything does."""
+        return None
 
     @torch.no_grad()
     def chunks(
@@ -71,7 +70,7 @@ class EgoMethod(NetworkMethod):
         every = len(nodes) > len(graph.x) // 4
         index = self.ego_index(graph, None if every else nodes)
         rows = nodes if every else torch.arange(len(nodes))
-        egos = EgoSource(graph, index, self.scaler_, device)
+        egos = self._ego_source(graph, index)
         with bar("embedding", total=len(rows)) as progress:
             for chunk in torch.split(rows, _CHUNK * distributed.size()):
                 own = self._network(egos(chunk[distributed.share(len(chunk))]))
@@ -84,17 +83,30 @@ class EgoMethod(NetworkMethod):
         """The same from the egos of these people alone."""
         self._fitted_threshold()
         device, graph = self.torch_device(), worlds[0].factual
-        network, scaler = self._network.to(device), self.scaler_.to(device)
+        network, _ = self._network.to(device), self.scaler_.to(device)
         if self._nearby is None or self._nearby.canonical is not graph.canonical:
             self._nearby = NearbyEgos(graph.canonical)
         config = self._fitted_config
         how = PageRank(config.k, ALPHA, precision=config.ego_precision(len(graph.x)))
-        egos = LocalEgos(graph, scaler, self._nearby, how)
+        egos = self._local_egos(graph, self._nearby, how)
         logits = [
             network(egos(worlds[at : at + _TOGETHER], nodes[at : at + _TOGETHER]))[1]
             for at in range(0, len(worlds), _TOGETHER)
         ]
         return probabilities(torch.cat(logits).cpu())
+
+    def _ego_source(
+        self, graph: SensitiveGraph, index: EgoIndex, order: Tensor | None = None
+    ) -> EgoSource:
+        """What gives the network its egos."""
+        return EgoSource(graph, index, self.scaler_, self.torch_device(), order)
+
+    def _local_egos(self, graph: SensitiveGraph, egos: NearbyEgos, how: PageRank) -> LocalEgos:
+        """The same for worlds of few people."""
+        scaler = self.scaler_
+        scaler.check(graph)
+        features = ScaledRows(graph.x, scaler)
+        return LocalEgos(graph, features, lambda x, sens, ids: scaler.scaled(x), egos, how)
 
     def ego_index(
         self, graph: SensitiveGraph, nodes: Tensor | None = None, folder: Path | None = None

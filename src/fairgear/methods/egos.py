@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -28,7 +28,7 @@ class Ego:
     """A batch of egos as networks see them: features without the sensitive column, s apart."""
 
     x: Tensor
-    """(B, k, d), scaled; zero for padded members."""
+    """(B, k, d), scaled, or several views of it (B, k, views, d); zero for padded members."""
     sens: Tensor
     """(B, k)."""
     adjacency: Tensor
@@ -75,6 +75,14 @@ class EgoGenerator(Protocol):
         ...
 
 
+class Features(Protocol):
+    """What a network sees of people, by their rows of the graph."""
+
+    def __getitem__(self, rows: Tensor, /) -> Tensor:
+        """(…, d), or (…, views, d)."""
+        ...
+
+
 class EgoSource:
     """Returns the egos of people by their place in `order`.
 
@@ -83,7 +91,7 @@ class EgoSource:
     are sent as bits and unpacked on the device.
 
     The index has the egos of all people of the graph, or of some; `order` has its rows in the
-    order of the people, if that is another.
+    order of the people, if that is another. `features` replace the scaled ones of the graph.
     """
 
     def __init__(
@@ -93,14 +101,18 @@ class EgoSource:
         scaler: FeatureScaler,
         device: torch.device,
         order: Tensor | None = None,
+        features: Features | None = None,
     ) -> None:
         self.device = device
         held = device if _fits(graph, index, device) else torch.device("cpu")
         scaler.check(graph)
+        self.width = len(scaler.mean)
         self._index = index.to(held)
         self._sens = graph.sens.to(held)
         self._order = None if order is None else order.to(held)
-        self._x = _features(graph, scaler) if held == device else ScaledRows(graph.x, scaler)
+        if features is None:
+            features = _features(graph, scaler) if held == device else ScaledRows(graph.x, scaler)
+        self._x = features
 
     @property
     def on_gpu(self) -> bool:
@@ -114,18 +126,26 @@ class EgoSource:
         members = self._index.ids[rows].long()
         here = (members, self._index.mask[rows], self._index.adjacency[rows], self._sens[members])
         n_id, mask, words, sens = (_sent(values, self.device) for values in here)
-        x = self._x[members].masked_fill(~mask[..., None], 0.0)
+        x = _without_padding(self._x[members], mask)
         return Ego(x, sens * mask, unpack(words).to(x.dtype), mask, n_id)
 
 
 class LocalEgos:
-    """Returns the egos of people in worlds that differ from a graph around few people."""
+    """Returns the egos of people in worlds that differ from a graph around few people.
+
+    `features` are those of the graph; `of` gives them for other rows of x, s and ids.
+    """
 
     def __init__(
-        self, graph: SensitiveGraph, scaler: FeatureScaler, egos: NearbyEgos, how: PageRank
+        self,
+        graph: SensitiveGraph,
+        features: Features,
+        of: Callable[[Tensor, Tensor, Tensor], Tensor],
+        egos: NearbyEgos,
+        how: PageRank,
     ) -> None:
-        scaler.check(graph)
-        self._graph, self._scaler, self._egos, self._how = graph, scaler, egos, how
+        self._graph, self._features, self._of = graph, features, of
+        self._egos, self._how = egos, how
 
     def __call__(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Ego:
         """The egos of the rows `nodes[i]` in `worlds[i]`, one world after another."""
@@ -134,19 +154,32 @@ class LocalEgos:
             for world, some in zip(worlds, nodes, strict=True)
         ]
         members, mask, words = (torch.cat(part) for part in zip(*found, strict=True))
-        here = members.to(self._graph.x.device)
-        x, sens = self._graph.x[here].cpu(), self._graph.sens[here].cpu()
-        done = 0
-        for world, some in zip(worlds, nodes, strict=True):
-            part = slice(done, done + len(some))
-            for row, new, group in zip(world.rows.tolist(), world.x, world.sens, strict=True):
-                at = members[part] == row
-                x[part][at], sens[part][at] = new.to(x.dtype), group
-            done += len(some)
-        device = self._scaler.mean.device
+        sens = self._graph.sens[members.to(self._graph.sens.device)].cpu()
+        x = self._features[members]
+        rows, ids = torch.cat([world.rows for world in worlds]), self._graph.node_id
+        groups = torch.cat([world.sens for world in worlds]).to(sens.dtype)
+        new = self._of(
+            torch.cat([world.x for world in worlds]), groups, ids[rows.to(ids.device)].cpu()
+        )
+        # Each ego belongs to the world of its number; a world may move several people.
+        sizes = torch.tensor([len(some) for some in nodes])
+        first = torch.tensor([0, *(len(world.rows) for world in worlds)]).cumsum(dim=0)
+        world_of = torch.arange(len(worlds)).repeat_interleave(sizes)
+        for place in range(int(first.diff().max())):
+            at = first[world_of] + place
+            inside = at < first[world_of + 1]
+            at = at.clamp(max=len(rows) - 1)
+            ego, member = ((members == rows[at][:, None]) & inside[:, None]).nonzero(as_tuple=True)
+            sens[ego, member] = groups[at[ego]]
+            x[ego.to(x.device), member.to(x.device)] = new[at[ego].to(new.device)]
+        device = x.device
         n_id, mask, words, sens = (of.to(device) for of in (members, mask, words, sens))
-        scaled = self._scaler.scaled(x).masked_fill(~mask[..., None], 0.0)
-        return Ego(scaled, sens * mask, unpack(words).to(scaled.dtype), mask, n_id)
+        return Ego(_without_padding(x, mask), sens * mask, unpack(words).to(x.dtype), mask, n_id)
+
+
+def _without_padding(x: Tensor, mask: Tensor) -> Tensor:
+    """Features (B, k, …), zero for padded members."""
+    return x.masked_fill(~mask.reshape(*mask.shape, *(1,) * (x.dim() - 2)), 0.0)
 
 
 class ScaledRows:

@@ -1,9 +1,11 @@
-"""Choosing a decision threshold."""
+"""Choosing a decision threshold, and people to choose on."""
 
 from __future__ import annotations
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 HALF = 0.5
 # Loss of accuracy above which `advice` says something.
@@ -33,3 +35,18 @@ def advice(y: NDArray[np.int64], scores: NDArray[np.float64]) -> str:
         f"a threshold of {HALF:g} costs {accuracy - at_half:.2f} of accuracy on the validation set "
         f'compared with {best:.2f}; threshold="validation" chooses it there'
     )
+
+
+def validation_subset(rows: Tensor, y: Tensor, most: int) -> Tensor:
+    """At most `most` of the rows, evenly spaced within each class, in their order."""
+    if len(rows) <= most:
+        return rows
+    classes = [rows[y[rows] == label] for label in (0, 1)]
+    # A rare class gets at least a quarter of the places, as far as it can fill them.
+    fewest = min(min(len(part) for part in classes), most // 4)
+    kept = []
+    for part in classes:
+        places = max(fewest, min(len(part) * most // len(rows), most - fewest))
+        step = torch.arange(places, device=rows.device) * len(part) // places
+        kept.append(part[step])
+    return torch.cat(kept).sort().values

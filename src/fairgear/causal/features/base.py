@@ -7,6 +7,7 @@ whose attribute stays untouched, to the bit.
 from __future__ import annotations
 
 import copy
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
@@ -64,6 +65,13 @@ class FeatureModel(ABC):
     def is_like(self, name: str) -> bool:
         """Whether it is the model of that name with the arguments that it has by default."""
         return self.name == name and self._arguments() == FEATURE_MODELS[name]()._arguments()
+
+    @property
+    def identity(self) -> str:
+        """Its name, and its arguments where they are not the default ones."""
+        if self.name in FEATURE_MODELS and self.is_like(self.name):
+            return self.name
+        return f"{self.name} {json.dumps(self._arguments(), sort_keys=True)}"
 
     @property
     def fitted(self) -> bool:

@@ -1,1 +1,1 @@
-"""GEAR: representations that are alike on a person's factual and counterfactual egos."""
+"""Gear: node representations that are alike under a family of causal models."""

@@ -1,4 +1,4 @@
-"""What Gear minimises: the same people in factual and perturbed egos, embedded in one pass."""
+"""What Gear minimises: prediction, alike answers under the family, and no more R² than allowed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fairgear.methods.egos import Ego, neighbor_perturbed, self_perturbed
-from fairgear.methods.gear.config import GearConfig, Recipe
-from fairgear.methods.gear.generator import Generator
+from fairgear.methods.egos import Ego
+from fairgear.methods.gear.config import GearConfig
+from fairgear.methods.gear.family import MovedPeople
 from fairgear.methods.gear.network import GearNetwork
 from fairgear.nn import objectives
 
+# Answers differ where a logit crosses the cut. The cut is as soft as this share of the logits'
+# standard deviation: squeezing all logits towards it gains nothing.
+SOFTNESS = 0.5
+# How much the models with more inconsistency are drawn more often, and
+_TILT = 1.0
+# the share of a step in their running means.
+_SHARE = 0.1
 # Constants of the dependence penalty. Growth of its integral per step and relative excess of R²,
 _RATE = 0.014
 # weight of the present excess: R² reacts late, and would oscillate without it,
@@ -22,19 +29,40 @@ _DAMPING = 1.4
 _LEAST = 0.01
 # the largest weight: above it, nothing but R² would be learned,
 _MOST = 10.0
-# growth of the logit term per unit of weight,
-_ALONG = 0.25
 # and the price of a unit of excess R² in the score of a state, in AUROC.
 _PRICE = 10.0
+
+
+class ModelWeights(nn.Module):
+    """How often each model of the family is drawn: w ∝ exp(running inconsistency / its mean).
+
+    A module, so that checkpoints hold its state and a captured step reads it anew.
+    """
+
+    running: Tensor
+
+    def __init__(self, models: int) -> None:
+        super().__init__()
+        self.register_buffer("running", torch.ones(models))
+
+    def forward(self) -> Tensor:
+        """The probabilities (models,)."""
+        relative = self.running / self.running.mean().clamp(min=1e-12)
+        return torch.softmax(_TILT * relative, dim=0)
+
+    @torch.no_grad()
+    def update(self, sums: Tensor, counts: Tensor) -> None:
+        """Take in the inconsistency of a step, summed by model, and how often each was drawn."""
+        seen = counts > 0
+        mean = torch.where(seen, sums / counts.clamp(min=1), self.running)
+        self.running.lerp_(mean, _SHARE)
 
 
 class DependencePenalty(nn.Module):
     """The weight of R² in the loss, which keeps R² on the validation set at a limit.
 
     Dual ascent with damping: above the limit the weight grows with each validation, below it the
-    weight shrinks again, so that training ends with R² at the limit. A fixed weight would also
-    cost accuracy on graphs where R² is small anyway. A module, so that checkpoints hold its state
-    and a captured step reads it anew. A limit of 1 allows all.
+    weight shrinks again, so that training ends with R² at the limit. A limit of 1 allows all.
     """
 
     integral: Tensor
@@ -58,11 +86,6 @@ class DependencePenalty(nn.Module):
         self.integral.add_(_RATE * steps * above).clamp_(0.0, _MOST)
         self.weight.copy_((self.integral + _DAMPING * above).clamp(0.0, _MOST))
 
-    @property
-    def logit_factor(self) -> Tensor:
-        """Factor of the logit term: labels with less R² lie closer to the decision boundary."""
-        return 1 + _ALONG * self.weight
-
     def price(self, r2: float) -> float:
         """What is subtracted from the score of a state with that R²."""
         return _PRICE * max(0.0, r2 - self.limit)
@@ -73,133 +96,93 @@ def adjusted(r2: float, people: int) -> float:
     return 1 - (1 - r2) * (people - 1) / (people - 2) if people > 2 else 0.0
 
 
-@dataclass(frozen=True)
-class Views:
-    """The same people in factual egos, then `own` self-perturbed and neighbour-perturbed ones."""
+class Boundary(nn.Module):
+    """The cut that divides logits into answers, as it was at the last validation."""
 
-    z: tuple[Tensor, ...]
-    """(B, dim) each."""
-    logits: tuple[Tensor, ...]
-    """(B,) each."""
-    own: int
-    """Self-perturbed views: 0 or 1."""
+    cut: Tensor
 
-    def parts(self) -> list[slice]:
-        """The self-perturbed and the neighbour-perturbed views, where there are any."""
-        first = 1 + self.own
-        found = [slice(1, first), slice(first, len(self.z))]
-        return [part for part in found if part.start < part.stop]
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("cut", torch.zeros(()))
 
-    def flip_rate(self, cut: float = 0.0) -> float:
-        """The share of labels, 1 for logits above `cut`, that the perturbations flip."""
-        labels = [logits > cut for logits in self.logits]
-        flips = [(torch.stack(labels[part]) != labels[0]).double().mean() for part in self.parts()]
-        return float(torch.stack(flips).mean()) if flips else 0.0
+    def forward(self, logits: Tensor, scale: Tensor) -> Tensor:
+        """Answers from −1 to 1: the closer a logit is to the cut, the less decided."""
+        return torch.tanh((logits - self.cut) / (SOFTNESS * scale))
 
 
 @dataclass(frozen=True)
 class GearLoss:
-    """L = L_p + λ L_f + (1 + π/4)·weight·(logit inconsistency) + π·R² (+ the encoder's own term).
+    """L = cross-entropy + λ · inconsistency + π · R², with π the weight of the penalty.
 
-    π is the weight of the dependence penalty.
+    The inconsistency is that of the answers of the same people in their ego as it is, and in the
+    ego after somebody in it was moved to the other group by a model of the family.
     """
 
     network: GearNetwork
-    generator: Generator | None
+    moved: MovedPeople
     config: GearConfig
-    recipe: Recipe
+    weights: ModelWeights
     penalty: DependencePenalty
+    boundary: Boundary
 
     def __call__(
         self, anyone: Ego, sens_around: Tensor, labelled: Ego, y: Tensor
-    ) -> objectives.Terms:
+    ) -> tuple[objectives.Terms, Tensor]:
         """The terms on a batch of all people, and of labelled people whose labels are `y`.
 
-        `sens_around` is the mean of s over each of the former and their neighbours.
+        `sens_around` is the mean of s over each of the former and their neighbours. Also returns
+        the inconsistency summed by model, and how often each model was drawn, as (2, models).
         """
-        views, logits = self.views(anyone, labelled)
+        logits = self.network(labelled)[1]
         parts = {"prediction": F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))}
-        parts |= self.fairness(views)
-        if self.penalty.active:
-            parts["dependence"] = objectives.dependence(views.logits[0], sens_around)
-        auxiliary = self.network.encoder.auxiliary_loss(
-            self.network.inputs(labelled), labelled.adjacency, labelled.mask
-        )
-        if auxiliary is not None:
-            parts["infomax"] = auxiliary
-        return objectives.weighted(
-            parts,
-            {
-                "fairness": self.config.fairness_weight,
-                "consistency": self.recipe.logit_weight * self.penalty.logit_factor,
-                "dependence": self.penalty.weight,
-            },
-        )
+        drawn = torch.zeros(2, self.moved.models, device=y.device)
+        if self.config.fairness_weight > 0 or self.penalty.active:
+            # Without dropout: the two answers must differ by what was moved alone.
+            self.network.eval()
+            factual = self.network(anyone)[1]
+            if self.config.fairness_weight > 0:
+                parts["consistency"], drawn = self._consistency(anyone, factual)
+            if self.penalty.active:
+                parts["dependence"] = objectives.dependence(factual, sens_around)
+            self.network.train()
+        weights = {
+            "consistency": self.config.fairness_weight,
+            "dependence": self.penalty.weight,
+        }
+        return objectives.weighted(parts, weights), drawn
 
-    def fairness(self, views: Views) -> dict[str, Tensor]:
-        """L_f and the inconsistency of the logits, over the perturbations that take part."""
-        distances, gaps = [], []
-        gap = objectives.logit_inconsistency
-        if self.recipe.consistency == "boundary":
-            gap = objectives.boundary_inconsistency
-        for part in views.parts():
-            is_own = views.own and part.start == 1
-            share = 1 - self.config.neighbor_weight if is_own else self.config.neighbor_weight
-            other = torch.stack(views.z[part]).mean(dim=0)
-            distances.append(share * objectives.cosine_distance(views.z[0], other))
-            gaps.append(gap(views.logits[0][None], torch.stack(views.logits[part])))
-        if not distances:
-            return {}
-        parts = {"fairness": torch.stack(distances).sum()}
-        if self.recipe.logit_weight > 0:
-            parts["consistency"] = torch.stack(gaps).mean()
-        return parts
+    def _consistency(self, ego: Ego, factual: Tensor) -> tuple[Tensor, Tensor]:
+        probabilities = self.weights()
+        model = torch.multinomial(probabilities, len(ego), replacement=True)
+        draw = torch.randint(self.moved.DRAWS, (len(ego),), device=ego.x.device)
+        other = self.network(self.perturbed(ego, assignment(ego), model, draw))[1]
+        scale = factual.detach().std().clamp(min=1e-3)
+        gaps = (self.boundary(factual, scale) - self.boundary(other, scale)).square()
+        counted = F.one_hot(model, len(probabilities)).to(gaps.dtype)
+        return gaps.mean(), torch.stack([gaps.detach() @ counted, counted.sum(dim=0)])
 
-    def views(self, ego: Ego, labelled: Ego) -> tuple[Views, Tensor]:
-        """Factual and perturbed egos, and the logits of labelled egos, in one pass."""
-        sens = self._perturbed_sens(ego)
-        batches = [self._noisy(ego), *self._perturbed(ego, sens), self._noisy(labelled)]
-        z, logits = self.network(concatenated(batches))
-        rest = len(z) - len(labelled)
-        return self._split(z[:rest], logits[:rest], len(ego)), logits[rest:]
+    def perturbed(self, ego: Ego, sens: Tensor, model: Tensor, draw: Tensor) -> Ego:
+        """The egos with s set (B, k), as a model moves people, and with other edges.
 
-    def validation_views(self, ego: Ego) -> Views:
-        """Factual egos without noise, and perturbed ones."""
-        perturbed = self._perturbed(ego, self._perturbed_sens(ego))
-        z, logits = self.network(concatenated([ego, *perturbed]))
-        return self._split(z, logits, len(ego))
-
-    def _split(self, z: Tensor, logits: Tensor, people: int) -> Views:
-        # Split rather than indexed, which would add up gradients in another order.
-        zs, every = torch.split(z, people), torch.split(logits, people)
-        return Views(zs, every, self.config.perturbs_self)
-
-    def _perturbed_sens(self, ego: Ego) -> Tensor | None:
-        """The values of s (views, B, k) to generate for: own first, then neighbours'."""
-        found = [self_perturbed(ego)] if self.config.perturbs_self else []
-        if self.config.perturbs_neighbors:
-            found += [neighbor_perturbed(ego) for _ in range(self.config.neighbor_draws)]
-        return torch.stack(found) if found else None
-
-    def _perturbed(self, ego: Ego, sens: Tensor | None) -> list[Ego]:
-        if sens is None:
-            return []
-        assert self.generator is not None
-        # Where s undoes part of the shift, smaller doses are no counterfactuals to be ignored.
-        share = 1.0 if self.config.erase is None else self.config.erase
-        low = 1 - share * (1 - self.recipe.min_dose)
-        dose = low + (1 - low) * torch.rand(sens.shape[:2], device=ego.x.device)
-        return [self._noisy(self.generator.counterfactual(ego, sens, dose).flat())]
+        Args:
+            ego: of people in the graph.
+            sens: everybody's new value; those who keep theirs keep their features.
+            model, draw: of `MovedPeople`, one for each ego.
+        """
+        assert ego.n_id is not None
+        changes = ((sens != ego.sens) & ego.mask)[..., None, None]
+        x = torch.where(changes, self.moved(ego.n_id, model, draw), ego.x)
+        return self._noisy(replace(ego, x=x, sens=sens * ego.mask))
 
     def _noisy(self, ego: Ego) -> Ego:
         """Egos that lost a share of their edges and gained as many elsewhere.
 
-        The share is drawn for each ego up to `edge_noise`: an encoder whose output does not
-        depend on it does not rely on edges that another world would not have.
+        The share is drawn for each ego up to `edge_noise`: an encoder whose output hardly depends
+        on it does not rely on edges that another world would not have.
         """
-        if self.recipe.edge_noise == 0:
+        if self.config.edge_noise == 0 or not self.config.reads_graph:
             return ego
-        share = self.recipe.edge_noise * torch.rand(len(ego), 1, 1, device=ego.x.device)
+        share = self.config.edge_noise * torch.rand(len(ego), 1, 1, device=ego.x.device)
         pairs = ego.mask[:, :, None] & ego.mask[:, None, :]
         possible = (pairs.sum(dim=(1, 2)) - ego.mask.sum(dim=1)).clamp(min=1)
         density = (ego.adjacency.sum(dim=(1, 2)) / possible)[:, None, None]
@@ -209,7 +192,16 @@ class GearLoss:
         return replace(ego, adjacency=adjacency)
 
 
-def concatenated(egos: list[Ego]) -> Ego:
-    """Several batches as one, without n_id."""
-    parts = zip(*((ego.x, ego.sens, ego.adjacency, ego.mask) for ego in egos), strict=True)
-    return Ego(*(torch.cat(part) for part in parts))
+def assignment(ego: Ego) -> Tensor:
+    """New values of s (B, k): of the centre alone, of everyone else, or of everyone.
+
+    A centre alone is flipped. Otherwise nobody, half of the members or all of them are set to 1.
+    """
+    size, device = (len(ego), 1), ego.x.device
+    who = torch.randint(3, size, device=device)
+    rate = torch.randint(3, size, device=device) / 2
+    drawn = (torch.rand(ego.sens.shape, device=device) < rate).to(ego.sens.dtype)
+    centre = torch.arange(ego.sens.shape[1], device=device) == 0
+    alone = torch.where(centre, 1 - ego.sens, ego.sens)
+    others = torch.where(centre, ego.sens, drawn)
+    return torch.where(who == 0, alone, torch.where(who == 1, others, drawn))

@@ -1,64 +1,69 @@
-"""The shared encoder and the classifier that Gear trains, and their inputs."""
+"""The network that Gear trains: from a person's ego, in several views, to one logit."""
 
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairgear.methods.egos import Ego
-from fairgear.methods.features import Erasure, FeatureScaler
-from fairgear.methods.gear.config import GearConfig, Recipe
-from fairgear.methods.gear.inputs import RankScores, UnitRows
-from fairgear.nn import ENCODERS, Classifier
+from fairgear.methods.gear.config import LAYERS, GearConfig
+from fairgear.methods.ranks import RankScores
+from fairgear.nn import ENCODERS
+from fairgear.nn.heads import dropout
+
+# Standard deviations from the mean beyond which values are not distinguished.
+_FURTHEST = 8.0
 
 
 class GearNetwork(nn.Module):
-    """The shared encoder φ, the classifier f, and what prepares an ego for them."""
+    """Each member of an ego is embedded in all of its views, and the mean goes to the encoder.
 
-    def __init__(self, features: int, config: GearConfig, recipe: Recipe) -> None:
+    The egos' features are views (B, k, views, d): those of the member as it is first, then as the
+    models of the family move it to the other group. Both groups weigh one half in the mean. The
+    network sees values, ranks and s.
+    """
+
+    weights: Tensor
+
+    def __init__(self, features: int, views: int, config: GearConfig) -> None:
         super().__init__()
-        self.use_sens = recipe.use_sens
-        self.erasure = None if config.erase is None else Erasure(features, config.erase)
-        self.unit_rows = UnitRows(features) if recipe.row_norm else None
-        self.ranks = RankScores(features) if recipe.ranks else None
-        width = (1 + recipe.ranks) * features + recipe.use_sens
-        self.encoder = ENCODERS[config.encoder](width, config.dim, recipe.layers, recipe.dropout)
-        self.classifier = Classifier(config.dim, config.dim, recipe.dropout)
-
-    def fit_inputs(
-        self, x: Tensor, sens: Tensor, scaler: FeatureScaler, shift: Tensor | None
-    ) -> None:
-        """Learn from scaled features without labels how they are prepared.
-
-        `shift` is the direction to erase; the difference of the groups' means if None.
-        """
-        if self.erasure is not None:
-            self.erasure.fit(x, sens, shift)
-        if self.unit_rows is not None:
-            self.unit_rows.fit(x, sens, scaler, self.erasure)
-        if self.ranks is not None:
-            self.ranks.fit(self._prepared(x, sens))
-
-    def inputs(self, ego: Ego) -> Tensor:
-        """What the encoder sees of each member."""
-        x = self._prepared(ego.x, ego.sens)
-        parts = [x]
-        if self.ranks is not None:
-            parts.append(self.ranks(x))
-        if self.use_sens:
-            parts.append(ego.sens[..., None].to(x.dtype))
-        whole = x if len(parts) == 1 else torch.cat(parts, dim=-1)
-        return whole * ego.mask[..., None]
+        self.ranks = RankScores(features)
+        other = [0.5 / (views - 1)] * (views - 1)
+        weights = torch.tensor([0.5, *other] if other else [1.0])
+        self.register_buffer("weights", weights, persistent=False)
+        self.dropout, width = config.dropout, 2 * features + 1
+        self.linear = config.encoder == "linear"
+        self.embed = None if self.linear else nn.Linear(width, config.dim)
+        self.encoder: nn.Module | None = None
+        if config.reads_graph:
+            self.encoder = ENCODERS[config.encoder](config.dim, config.dim, LAYERS, config.dropout)
+        elif not self.linear:
+            self.encoder = nn.Linear(config.dim, config.dim)
+        self.reads_graph = config.reads_graph
+        self.out = nn.Linear(width if self.linear else config.dim, 1)
 
     def forward(self, ego: Ego) -> tuple[Tensor, Tensor]:
-        """Embeddings (B, dim) and logits (B,) of the centres."""
-        z = self.encoder(self.inputs(ego), ego.adjacency, ego.mask)
-        return z, self.classifier(z)
+        """Representations (B, dim) and logits (B,) of the centres."""
+        seen = self.inputs(ego)
+        if self.linear:
+            z = self._mean(seen)[:, 0]
+            logits: Tensor = self.out(z)
+            return z, logits[:, 0]
+        members = dropout(F.relu(self.embed(seen)), self.dropout, self.training)
+        mean = self._mean(members) * ego.mask[..., None]
+        assert self.encoder is not None
+        z = self.encoder(mean, ego.adjacency, ego.mask) if self.reads_graph else self.encoder(mean[:, 0])
+        logits = self.out(dropout(F.relu(z), self.dropout, self.training))
+        return z, logits[:, 0]
 
-    def _prepared(self, x: Tensor, sens: Tensor) -> Tensor:
-        """Scaled features without the groups' difference, at unit norm if the recipe says so."""
-        if self.unit_rows is not None:
-            x = self.unit_rows(x, sens, self.erasure)
-        elif self.erasure is not None:
-            x = self.erasure(x, sens)
-        return x
+    def inputs(self, ego: Ego) -> Tensor:
+        """What is embedded: values, ranks and s of each view, (B, k, views, 2 d + 1)."""
+        x, sens = ego.x, ego.sens[..., None].to(ego.x.dtype)
+        others = (1 - sens).expand(*sens.shape[:-1], x.shape[-2] - 1)
+        groups = torch.cat([sens, others], dim=-1)[..., None]
+        return torch.cat([x.clamp(-_FURTHEST, _FURTHEST), self.ranks(x), groups], dim=-1)
+
+    def _mean(self, values: Tensor) -> Tensor:
+        """Over the views."""
+        return torch.einsum("bkvd,v->bkd", values, self.weights)

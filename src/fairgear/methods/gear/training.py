@@ -1,165 +1,207 @@
-"""What Gear trains: a Siamese encoder and classifier on factual and counterfactual egos."""
+"""How Gear is trained: batches, validation, and the choice of a state."""
 
 from __future__ import annotations
 
-import copy
-from dataclasses import replace
+import math
+from dataclasses import dataclass
+from typing import Self
 
 import torch
-import torch.nn.functional as F
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
 from fairgear.distributed import broadcast
-from fairgear.methods.gear.config import GearConfig, Recipe
-from fairgear.methods.gear.data import GearData
-from fairgear.methods.gear.generator import Generator
-from fairgear.methods.gear.loss import DependencePenalty, GearLoss, Views, adjusted
+from fairgear.egos import EgoIndex
+from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
+from fairgear.methods.egos import KEPT, EgoSource
+from fairgear.methods.gear.config import VALIDATE_EVERY, GearConfig
+from fairgear.methods.gear.family import Family, MovedPeople
+from fairgear.methods.gear.loss import (
+    Boundary,
+    DependencePenalty,
+    GearLoss,
+    ModelWeights,
+    adjusted,
+)
 from fairgear.methods.gear.network import GearNetwork
-from fairgear.methods.gear_paper.training import VALIDATED, validation_subset
-from fairgear.methods.thresholds import advice, most_accurate
+from fairgear.methods.thresholds import most_accurate, validation_subset
 from fairgear.nn import objectives
-from fairgear.training import Task, Validation
-from fairgear.training.cuda_graph import CapturedStep, adam
+from fairgear.training import Task, Validation, seeded
+from fairgear.training.cuda_graph import CapturedStep, adam, set_learning_rate
 from fairgear.training.micro_batches import accumulated
 
 # People validated at a time, which bounds memory.
-_CHUNK = 1024
+_CHUNK = 512
+# People of a larger validation set that are used during training.
+VALIDATED = 2000
+# The share of the steps in which the learning rate grows, and its first value.
+_WARM_UP, _FIRST = 0.3, 0.04
+
+
+@dataclass(frozen=True)
+class GearData:
+    """People in canonical order, so that reordering the rows of a graph changes nothing."""
+
+    egos: EgoSource
+    moved: MovedPeople
+    y: Tensor
+    """(n,) labels."""
+    sens_around: Tensor
+    """(n,) the mean of s over each person and their neighbours."""
+    pool: Tensor
+    """Those who are asked for alike answers: everybody, or a sample of a large graph."""
+    train_rows: Tensor
+    val_rows: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        graph: SensitiveGraph,
+        index: EgoIndex,
+        family: Family,
+        egos: EgoSource,
+        seed: int,
+    ) -> Self:
+        """Collect what a fit reads of its graph."""
+        order, device = graph.canonical.rows, egos.device
+        y = graph.y[order].to(device)
+        train, val = (
+            mask[order].nonzero()[:, 0].to(device) for mask in (graph.train_mask, graph.val_mask)
+        )
+        val = validation_subset(val, y, VALIDATED)
+        pool, members = torch.arange(len(y)), None
+        most = KEPT // MovedPeople.bytes_each(family, egos.width)
+        if len(y) > most:
+            with seeded(seed, "pool"):
+                pool = torch.randperm(len(y))[: max(1, most // index.k)].sort().values
+            rows = order[torch.cat([pool, val.cpu()])]
+            members = index.ids[rows.to(index.ids.device)].long().unique()
+        return cls(
+            egos,
+            MovedPeople(family, graph, members, seed),
+            y,
+            closed_neighborhood_mean(graph.sens, graph.edge_index)[order].float().to(device),
+            pool.to(device),
+            train,
+            val,
+        )
+
+    def labels_r2(self) -> float:
+        """R² of the training labels on the mean of s around a person, adjusted."""
+        rows = self.train_rows
+        found = float(objectives.explained(self.y[rows], self.sens_around[rows]))
+        return max(0.0, adjusted(found, len(rows)))
 
 
 class GearTask(Task):
     """GearLoss + μ‖θ‖², on batches of egos."""
 
-    def __init__(
-        self,
-        network: GearNetwork,
-        config: GearConfig,
-        recipe: Recipe,
-        generator: Generator | None,
-        data: GearData,
-    ) -> None:
-        self.network = network
-        self.config = config
-        self.recipe = recipe
-        self.egos = data.egos
-        self.y, self.sens_around = data.y, data.sens_around
-        self.train_rows = data.train_rows
-        self.val_rows = validation_subset(data.val_rows, data.y, VALIDATED)
-        self.penalty = DependencePenalty(config.r2_limit).to(self.y.device)
-        self.loss = GearLoss(network, generator, config, recipe, self.penalty)
-        # The average over the last steps, which varies less than any of them, is validated and
-        # kept. Without averaging it is the network itself.
-        self.modules: dict[str, nn.Module] = {"network": network, "penalty": self.penalty}
-        self.average = network
-        if recipe.averaging > 0:
-            self.average = copy.deepcopy(network).requires_grad_(False)
-            self.modules["average"] = self.average
-        self.average_loss = replace(self.loss, network=self.average)
+    def __init__(self, network: GearNetwork, config: GearConfig, data: GearData) -> None:
+        self.network, self.config, self.data = network, config, data
+        device = data.y.device
+        limit = data.labels_r2() if config.r2_limit == "labels" else float(config.r2_limit)
+        self.penalty = DependencePenalty(limit).to(device)
+        self.weights = ModelWeights(data.moved.models).to(device)
+        self.boundary = Boundary().to(device)
+        self.loss = GearLoss(
+            network, data.moved, config, self.weights, self.penalty, self.boundary
+        )
+        self.modules: dict[str, nn.Module] = {
+            "network": network,
+            "penalty": self.penalty,
+            "weights": self.weights,
+            "boundary": self.boundary,
+        }
         # Adam adds weight_decay·θ to the gradient; that of μ‖θ‖² is 2μθ.
         self.optimizers = {
-            "network": adam(network, recipe.learning_rate, weight_decay=2 * recipe.weight_decay)
+            "network": adam(network, config.learning_rate, weight_decay=2 * config.weight_decay)
         }
         # Can be captured if all steps run the same kernels on the GPU, without waiting for the CPU.
-        # Infomax needs the number of members, and a causal model's worlds are looked up.
-        waits = config.encoder == "infomax" or config.uses_causal_model
-        captured = self.egos.on_gpu and config.micro_batches == 1 and not waits
+        captured = data.egos.on_gpu and config.micro_batches == 1
         self._run = CapturedStep(self._update) if captured else self._update
 
     def step(self, number: int) -> dict[str, Tensor]:
-        """One batch of labelled people for L_p, one of all people for L_f."""
-        device, size = self.y.device, self.recipe.batch_size
-        drawn = torch.randperm(len(self.train_rows), device=device)[:size]
-        anyone = torch.randint(len(self.y), (size,), device=device)
-        return self._run(self.train_rows[drawn], anyone)
+        """One batch of labelled people for the prediction, one of all for everything else."""
+        set_learning_rate(self.optimizers["network"], self._rate(number))
+        data, size, device = self.data, self.config.batch_size, self.data.y.device
+        drawn = torch.randperm(len(data.train_rows), device=device)[:size]
+        anyone = data.pool[torch.randint(len(data.pool), (size,), device=device)]
+        return self._run(data.train_rows[drawn], anyone)
 
     def validate(self) -> Validation:
-        """AUROC, loss and flips on the validation set, under the generator."""
-        rows = torch.split(self.val_rows, _CHUNK)
-        views = [self.average_loss.validation_views(self.egos(part)) for part in rows]
-        z, logits = (
-            tuple(torch.cat(part) for part in zip(*chunks, strict=True))
-            for chunks in ([one.z for one in views], [one.logits for one in views])
-        )
-        outcome = self.scored(Views(z, logits, views[0].own))
+        """AUROC, the most flips under a model of the family, and R², on the validation set."""
+        rows = torch.split(self.data.val_rows, _CHUNK)
+        answers = [self._answers(part) for part in rows]
+        factual, worlds = (torch.cat(part, dim=-1) for part in zip(*answers, strict=True))
+        outcome = self.scored(factual, worlds)
         if self.penalty.active:
             # Machines round differently; rank 0 decides for all.
-            r2 = broadcast(outcome.figures["dependence"])
-            self.penalty.update(r2, self.recipe.validate_every)
+            self.penalty.update(broadcast(outcome.figures["dependence"]), VALIDATE_EVERY)
         return outcome
 
-    def scored(self, views: Views) -> Validation:
-        """The score of the views of the validation set."""
-        y, logits = self.y[self.val_rows], views.logits[0]
-        usable = bool(logits.isfinite().all())
-        auroc = float(roc_auc_score(y.cpu(), logits.cpu())) if usable else 0.0
-        loss = F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))
-        parts = {"prediction": loss, **self.average_loss.fairness(views)}
-        figures = {name: float(value) for name, value in parts.items()}
-        cut = self._cut(y, logits) if usable else 0.0
-        if self.penalty.active:
-            # Of labels, as the audit reports it; the loss uses scores, which have a gradient.
-            found = objectives.explained(logits > cut, self.sens_around[self.val_rows])
-            figures["dependence"] = adjusted(float(found), len(y))
-        figures |= {"auroc": auroc, "flips": views.flip_rate(cut)}
-        return Validation(self._score(figures, logits, cut), figures)
+    def scored(self, factual: Tensor, worlds: Tensor) -> Validation:
+        """The score of the logits (m,) of the validation set, and (models, worlds, m) of others.
 
-    @torch.no_grad()
-    def advice(self) -> str:
-        """What the validation set says about a threshold of 0.5, for the state that was kept."""
-        if self.recipe.threshold != "half":
-            return ""
-        self.average.eval()
-        chunks = torch.split(self.val_rows, _CHUNK)
-        logits = torch.cat([self.average(self.egos(rows))[1] for rows in chunks])
-        y, scores = self.y[self.val_rows].cpu().numpy(), logits.double().sigmoid().cpu().numpy()
-        return advice(y, scores)
+        AUROC less the largest share of flips, and less a price for R² above its limit. Constant or
+        non-finite logits lose to all others, and so does one answer for everybody.
+        """
+        rows = self.data.val_rows
+        y, usable = self.data.y[rows], bool(factual.isfinite().all())
+        auroc = float(roc_auc_score(y.cpu(), factual.cpu())) if usable else 0.0
+        cut = broadcast(self._cut(y, factual) if usable else 0.0)
+        self.boundary.cut.fill_(cut)
+        flips = ((worlds > cut) != (factual > cut)).double().mean(dim=(1, 2))
+        found = objectives.explained(factual > cut, self.data.sens_around[rows])
+        r2 = adjusted(float(found), len(y))
+        figures = {"auroc": auroc, "flips": float(flips.max()), "dependence": r2}
+        score = auroc - figures["flips"] - (self.penalty.price(r2) if self.penalty.active else 0.0)
+        if not float(factual.std()) >= 1e-3:
+            score = -2e6
+        elif bool((factual > cut).all()) or bool((factual <= cut).all()):
+            score = auroc - 1e6
+        return Validation(score, figures)
+
+    def _answers(self, people: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits in the graph as it is, and with everybody in either group under each model."""
+        ego = self.data.egos(people)
+        first = torch.zeros(len(ego), dtype=torch.long, device=people.device)
+        found = []
+        # The mixture is for training alone.
+        for model in range(max(1, self.data.moved.models - 1)):
+            worlds = (torch.full_like(ego.sens, group) for group in (0, 1))
+            answers = [
+                self.network(self.loss.perturbed(ego, sens, first + model, first))[1]
+                for sens in worlds
+            ]
+            found.append(torch.stack(answers))
+        return self.network(ego)[1], torch.stack(found)
 
     def _cut(self, y: Tensor, logits: Tensor) -> float:
         """The logit above which the label is 1, by the validation set."""
-        if self.recipe.threshold != "validation":
+        if self.config.threshold != "validation":
             return 0.0
         chosen = most_accurate(y.cpu().numpy(), logits.double().sigmoid().cpu().numpy())
         return float(torch.tensor(chosen, dtype=torch.float64).logit(eps=1e-12))
 
-    def _score(self, figures: dict[str, float], logits: Tensor, cut: float) -> float:
-        """Higher is better; constant or non-finite logits lose to all others.
-
-        So does one label for everybody, which never flips.
-        """
-        if not float(logits.std()) >= 1e-3:
-            return -2e6
-        if bool((logits > cut).all()) or bool((logits <= cut).all()):
-            return figures["auroc"] - 1e6
-        if self.recipe.selection == "tradeoff":
-            price = self.penalty.price(figures.get("dependence", 0.0))
-            return figures["auroc"] - figures["flips"] - price
-        fairness = self.config.fairness_weight * figures.get("fairness", 0.0)
-        return -(figures["prediction"] + fairness)
+    def _rate(self, number: int) -> float:
+        """The learning rate: it rises in the first part of the steps and then falls to 0."""
+        top, done = self.config.learning_rate, (number + 1) / self.config.steps
+        if done < _WARM_UP:
+            return top * (_FIRST + (1 - _FIRST) * (1 - math.cos(math.pi * done / _WARM_UP)) / 2)
+        return top * (1 + math.cos(math.pi * (done - _WARM_UP) / (1 - _WARM_UP))) / 2
 
     def _update(self, labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
         optimizer = self.optimizers["network"]
         optimizer.zero_grad(set_to_none=True)
-        terms = accumulated(
-            self.config.micro_batches, [self.network], self._backward, labelled, anyone
-        )
+        parts = self.config.micro_batches
+        terms = accumulated(parts, [self.network], self._backward, labelled, anyone)
         optimizer.step()
-        self._update_average()
+        self.weights.update(*terms.pop("by model"))
         return terms
 
     def _backward(self, labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
-        ego, others = self.egos(labelled), self.egos(anyone)
-        return objectives.backward(
-            self.loss(others, self.sens_around[anyone], ego, self.y[labelled])
+        data = self.data
+        terms, drawn = self.loss(
+            data.egos(anyone), data.sens_around[anyone], data.egos(labelled), data.y[labelled]
         )
-
-    @torch.no_grad()
-    def _update_average(self) -> None:
-        if self.average is self.network:
-            return
-        for mean, now in zip(
-            self.average.state_dict().values(), self.network.state_dict().values(), strict=True
-        ):
-            if mean.is_floating_point():
-                mean.lerp_(now, 1 - self.recipe.averaging)
-            else:
-                mean.copy_(now)
+        return objectives.backward(terms) | {"by model": drawn}

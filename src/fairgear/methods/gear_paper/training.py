@@ -17,7 +17,7 @@ from fairgear.methods.features import FeatureScaler, statistics_sample
 from fairgear.methods.gear_paper.config import WEIGHT_DECAY, GearPaperConfig
 from fairgear.methods.gear_paper.loss import PaperLoss, Views
 from fairgear.methods.gear_paper.network import PaperNetwork
-from fairgear.methods.thresholds import advice, most_accurate
+from fairgear.methods.thresholds import advice, most_accurate, validation_subset
 from fairgear.nn import objectives
 from fairgear.training import Task, Validation, seeded
 from fairgear.training.cuda_graph import CapturedStep, adam
@@ -164,18 +164,3 @@ class PaperTask(Task):
     def _backward(self, labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
         ego, others = self.egos(labelled), self.egos(anyone)
         return objectives.backward(self.loss(others, ego, self.y[labelled]))
-
-
-def validation_subset(rows: Tensor, y: Tensor, most: int) -> Tensor:
-    """At most `most` of the rows, evenly spaced within each class, in their order."""
-    if len(rows) <= most:
-        return rows
-    classes = [rows[y[rows] == label] for label in (0, 1)]
-    # A rare class gets at least a quarter of the places, as far as it can fill them.
-    fewest = min(min(len(part) for part in classes), most // 4)
-    kept = []
-    for part in classes:
-        places = max(fewest, min(len(part) * most // len(rows), most - fewest))
-        step = torch.arange(places, device=rows.device) * len(part) // places
-        kept.append(part[step])
-    return torch.cat(kept).sort().values

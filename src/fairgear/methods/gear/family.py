@@ -1,0 +1,243 @@
+"""The causal models that Gear is trained for, and people as these models move them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairgear.causal import (
+    FEATURE_MODELS,
+    Columns,
+    Diagram,
+    FeatureModel,
+    FeatureSequential,
+    feature_model,
+)
+from fairgear.causal.diagram import SUFFIXES
+from fairgear.errors import FairgearError, ParameterError
+from fairgear.graph import SensitiveGraph
+from fairgear.methods.features import FeatureScaler
+from fairgear.methods.gear.config import FAMILY
+
+Floats = NDArray[np.float64]
+# Added to the seed of the maps' noise: who gets which of several shared values must not be what an
+# audit with the same seed draws.
+_OWN_NOISE = 2**40
+# People whose rows are moved at a time.
+_CHUNK = 2**16
+# The fewest people of each group that maps are learned from.
+_LEAST = 30
+
+
+class Family:
+    """Fitted feature models, and what the network sees of people under each of them.
+
+    A person's views are their scaled features as they are, and as each model moves them to the
+    other group. The whole set stays nearly the same if a model moves the person; it stays exactly
+    so for a single model whose maps lead back.
+
+    Args:
+        models: fitted feature models.
+        scaler: of the features.
+        seed: of the noise of maps where several people share a value.
+        views: whether the moved rows count as views; otherwise people are seen as they are.
+    """
+
+    def __init__(
+        self, models: Sequence[FeatureModel], scaler: FeatureScaler, seed: int, views: bool = True
+    ) -> None:
+        self.models = tuple(models)
+        self.views = 1 + len(self.models) if views else 1
+        self.scaler = scaler
+        self._seed = seed + _OWN_NOISE
+
+    @classmethod
+    def fit(
+        cls,
+        models: Sequence[FeatureModel],
+        graph: SensitiveGraph,
+        people: NDArray[np.bool_],
+        scaler: FeatureScaler,
+        seed: int,
+        views: bool = True,
+    ) -> Self:
+        """Fit the models to the rows of some people, given as a mask in canonical order."""
+        order = graph.canonical.rows
+        table, sens = _table(graph.x[order]), graph.sens.cpu()[order].numpy()
+        columns = Columns.of(graph)
+        fitted = [model.fit(table, sens, columns, people) for model in models]
+        return cls(fitted, scaler, seed, views)
+
+    def moved(self, model: int, x: Tensor, sens: Tensor, node_id: Tensor) -> Tensor:
+        """Rows of a graph's features, had everybody been of the other group."""
+        before = sens.cpu().numpy()
+        rows = self.models[model].moved(
+            _table(x), before, 1 - before, node_id.cpu(), seed=self._seed
+        )
+        return torch.from_numpy(rows)
+
+    def views_of(self, x: Tensor, sens: Tensor, node_id: Tensor) -> Tensor:
+        """The views (m, views, d) of rows of a graph's features, on the scaler's device."""
+        found = [self.scaler.scaled(x)]
+        for model in range(self.views - 1):
+            found.append(self.scaler.scaled(self.moved(model, x, sens, node_id)))
+        return torch.stack(found, dim=1)
+
+    def views_in(self, graph: SensitiveGraph, rows: Tensor | None = None) -> Tensor:
+        """The views of everybody in a graph, or of some rows."""
+        rows = torch.arange(len(graph.x)) if rows is None else rows.cpu()
+        width, device = len(self.scaler.mean), self.scaler.mean.device
+        found = torch.empty(len(rows), self.views, width, device=device)
+        for begin in range(0, len(rows), _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            found[part] = self.views_of(*_rows_of(graph, rows[part]))
+        return found
+
+    def state(self) -> tuple[dict[str, Tensor], list[dict[str, Any]]]:
+        """What was learned, as `from_state` reads it."""
+        tensors, facts = {}, []
+        for number, model in enumerate(self.models):
+            own, about = model.state()
+            tensors |= {f"family.{number}.{name}": value for name, value in own.items()}
+            facts.append(about)
+        return tensors, facts
+
+    @classmethod
+    def from_state(
+        cls,
+        tensors: dict[str, Tensor],
+        facts: Sequence[dict[str, Any]],
+        scaler: FeatureScaler,
+        seed: int,
+        views: bool,
+    ) -> Self:
+        """The family that `state` described."""
+        models = []
+        for number, about in enumerate(facts):
+            prefix = f"family.{number}."
+            own = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+            models.append(FeatureModel.from_state(own, about))
+        return cls(models, scaler, seed, views)
+
+
+def models_of(causal: str) -> list[FeatureModel]:
+    """The feature models that a setting `causal` names, not fitted yet.
+
+    Args:
+        causal: "family", names joined by "+", or the path of a diagram.
+    """
+    if Path(causal).suffix.lower() in SUFFIXES:
+        return [FeatureSequential(diagram=Diagram.read(causal))]
+    names = FAMILY if causal == "family" else tuple(re.split(r"[+,\s]+", causal.strip()))
+    unknown = [name for name in names if name not in FEATURE_MODELS]
+    if unknown or len(set(names)) < len(names):
+        raise ParameterError(
+            "causal",
+            repr(causal),
+            f"family, some of {', '.join(FEATURE_MODELS)} joined by +, or a diagram's file",
+            "correct it, or leave it out for the family",
+        )
+    return [FEATURE_MODELS[name]() for name in names]
+
+
+def learners(graph: SensitiveGraph) -> NDArray[np.bool_]:
+    """Those whom maps are learned from, in canonical order: training people where they suffice."""
+    order = graph.canonical.rows
+    sens = graph.sens.cpu()[order].numpy()
+    train, val = (mask.cpu()[order].numpy() for mask in (graph.train_mask, graph.val_mask))
+    for people in (train, train | val):
+        if min(np.bincount(sens[people], minlength=2)) >= _LEAST:
+            return np.asarray(people)
+    return np.ones(len(sens), dtype=np.bool_)
+
+
+class MovedPeople:
+    """What the network sees of people whom the family has moved to the other group.
+
+    The family of a judge is fitted to other people and differs from this one by chance. So people
+    are moved by several draws of the family: by maps from all learners, then by maps from random
+    halves of them. Each draw ends with a mixture of its models, which stands for models in between.
+
+    Args:
+        family: whose views the network sees.
+        graph: the graph.
+        rows: rows of the people who can be asked for; all if not given.
+        seed: of the halves and the mixtures.
+    """
+
+    DRAWS = 3
+
+    def __init__(
+        self, family: Family, graph: SensitiveGraph, rows: Tensor | None, seed: int
+    ) -> None:
+        self.models = len(family.models) + 1
+        device = family.scaler.mean.device
+        self._place = None
+        if rows is not None:
+            self._place = torch.zeros(len(graph.x), dtype=torch.long, device=device)
+            self._place[rows.to(device)] = torch.arange(len(rows), device=device)
+        rows = torch.arange(len(graph.x)) if rows is None else rows.cpu()
+        size = (len(rows), self.DRAWS * self.models, family.views, len(family.scaler.mean))
+        self._views = torch.empty(size, device=device)
+        draws = list(_draws(family, graph, self.DRAWS, seed))
+        for begin in range(0, len(rows), _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            x, sens, node_id = _rows_of(graph, rows[part])
+            for number, other in enumerate(draws):
+                moved = [other.moved(one, x, sens, node_id) for one in range(self.models - 1)]
+                rng = np.random.default_rng([seed, number, begin])
+                for one, new in enumerate([*moved, _mixture(moved, rng)]):
+                    self._views[part, number * self.models + one] = family.views_of(
+                        new, 1 - sens, node_id
+                    )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held."""
+        return self._views.nbytes
+
+    @classmethod
+    def bytes_each(cls, family: Family, features: int) -> int:
+        """Bytes that a person takes."""
+        return 4 * cls.DRAWS * (len(family.models) + 1) * family.views * features
+
+    def __call__(self, n_id: Tensor, model: Tensor, draw: Tensor) -> Tensor:
+        """Views (B, k, views, d) of the rows `n_id` (B, k); one model and draw for each ego."""
+        rows = n_id if self._place is None else self._place[n_id]
+        return self._views[rows, (draw * self.models + model)[:, None]]
+
+
+def _draws(family: Family, graph: SensitiveGraph, count: int, seed: int) -> Iterator[Family]:
+    """The family itself, then fitted to random halves of its learners."""
+    yield family
+    people, rng = learners(graph), np.random.default_rng([seed, 2])
+    for _ in range(1, count):
+        half = people & (rng.random(len(people)) < 0.5)
+        try:
+            again = [feature_model(model) for model in family.models]
+            yield Family.fit(again, graph, half, family.scaler, int(rng.integers(2**32)))
+        except FairgearError:
+            # Half of the people may lack a group.
+            yield family
+
+
+def _mixture(moved: Sequence[Tensor], rng: np.random.Generator) -> Tensor:
+    """A random mixture of what the models make of each value."""
+    first = moved[0]
+    weights = torch.from_numpy(rng.dirichlet(np.ones(len(moved)), size=tuple(first.shape)))
+    return torch.stack([weights[..., one] * new for one, new in enumerate(moved)]).sum(dim=0)
+
+
+def _rows_of(graph: SensitiveGraph, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return tuple(of[rows.to(of.device)].cpu() for of in (graph.x, graph.sens, graph.node_id))
+
+
+def _table(x: Tensor) -> Floats:
+    return np.asarray(x.cpu().double().numpy())
