@@ -106,7 +106,6 @@ class EgoSource:
         self.device = device
         held = device if _fits(graph, index, device) else torch.device("cpu")
         scaler.check(graph)
-        self.width = len(scaler.mean)
         self._index = index.to(held)
         self._sens = graph.sens.to(held)
         self._order = None if order is None else order.to(held)

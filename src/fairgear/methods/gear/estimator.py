@@ -21,6 +21,7 @@ from fairgear.methods.gear.config import VALIDATE_EVERY, GearConfig
 from fairgear.methods.gear.family import Family, learners, models_of
 from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.gear.training import GearData, GearTask
+from fairgear.methods.ranks import RankScores
 from fairgear.settings import settings_of
 from fairgear.tensor_files import damaged
 from fairgear.training import seeded, train
@@ -107,15 +108,15 @@ class Gear(EgoMethod):
         config = self._settings = self.config
         config.check_batches(int(graph.train_mask.sum()), distributed.size())
         self.threshold_, self.history_, self._factual = None, {}, None
-        models = models_of(config.causal)
-        self.scaler_ = FeatureScaler(graph.x.shape[1], graph.sens_column).to(self.torch_device())
-        self.scaler_.fit(graph, statistics_sample(graph.canonical.rows, graph.sens))
+        models, sample = models_of(config.causal), statistics_sample(graph.canonical.rows, graph.sens)
+        width, column, device = graph.x.shape[1], graph.sens_column, self.torch_device()
+        self.scaler_ = FeatureScaler(width, column).to(device).fit(graph, sample)
+        scaled = self.scaler_.scaled(graph.x[sample.to(graph.x.device)])
+        ranks = RankScores(len(self.scaler_.mean)).to(device).fit(scaled)
         self._family = Family.fit(
-            models, graph, learners(graph), self.scaler_, self.seed, config.views
+            models, graph, learners(graph), self.scaler_, ranks, self.seed, config.views
         )
-        self._build(graph.x.shape[1], graph.sens_column)
-        sample = statistics_sample(graph.canonical.rows, graph.sens)
-        self._network.ranks.fit(self.scaler_.scaled(graph.x[sample.to(graph.x.device)]))
+        self._build(width, column)
         index = self.ego_index(graph, folder=checkpoint and checkpoint / EGOS_FOLDER)
         egos = self._ego_source(graph, index, graph.canonical.rows)
         data = GearData.of(graph, index, self._family, egos, self.seed)
@@ -156,11 +157,11 @@ class Gear(EgoMethod):
         # Where no graph is read, an ego is its centre.
         self._fitted_config = config if config.reads_graph else replace(config, k=1)
         with seeded(self.seed, "initialisation"):
-            network = GearNetwork(len(self.scaler_.mean), self._family.views, config)
+            network = GearNetwork(self._family.width, self._family.views, config)
         self._network = network.to(self.torch_device())
 
     def _networks(self) -> dict[str, nn.Module]:
-        return {"network": self._network}
+        return {"network": self._network, "ranks": self._family.ranks}
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors, facts = super()._state()
@@ -168,10 +169,12 @@ class Gear(EgoMethod):
         return tensors | own, facts | {"family": about}
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        self.scaler_ = FeatureScaler(*columns_of(path, facts)).to(self.torch_device())
+        device, views = self.torch_device(), self._settings.views
+        self.scaler_ = FeatureScaler(*columns_of(path, facts)).to(device)
+        ranks = RankScores(len(self.scaler_.mean)).to(device)
         try:
             self._family = Family.from_state(
-                tensors, facts["family"], self.scaler_, self.seed, self._settings.views
+                tensors, facts["family"], self.scaler_, ranks, self.seed, views
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged(path) from error

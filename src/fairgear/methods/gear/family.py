@@ -25,6 +25,7 @@ from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import FAMILY
+from fairgear.methods.ranks import RankScores
 
 Floats = NDArray[np.float64]
 # Added to the seed of the maps' noise: who gets which of several shared values must not be what an
@@ -32,6 +33,8 @@ Floats = NDArray[np.float64]
 _OWN_NOISE = 2**40
 # People whose rows are moved at a time.
 _CHUNK = 2**16
+# Standard deviations from the mean beyond which values are not distinguished.
+_FURTHEST = 8.0
 # The fewest people of each group that maps are learned from.
 _LEAST = 30
 
@@ -39,21 +42,28 @@ _LEAST = 30
 class Family:
     """Fitted feature models, and what the network sees of people under each of them.
 
-    A person's views are their scaled features as they are, and as each model moves them to the
-    other group. The whole set stays nearly the same if a model moves the person; it stays exactly
-    so for a single model whose maps lead back.
+    A person's views are their features as they are, and as each model moves them to the other
+    group: scaled values, then ranks. The whole set stays nearly the same if a model moves the
+    person; it stays exactly so for a single model whose maps lead back.
 
     Args:
         models: fitted feature models.
         scaler: of the features.
+        ranks: of the scaled features.
         seed: of the noise of maps where several people share a value.
         views: whether the moved rows count as views; otherwise people are seen as they are.
     """
 
     def __init__(
-        self, models: Sequence[FeatureModel], scaler: FeatureScaler, seed: int, views: bool = True
+        self,
+        models: Sequence[FeatureModel],
+        scaler: FeatureScaler,
+        ranks: RankScores,
+        seed: int,
+        views: bool = True,
     ) -> None:
         self.models = tuple(models)
+        self.ranks = ranks
         self.views = 1 + len(self.models) if views else 1
         self.scaler = scaler
         self._seed = seed + _OWN_NOISE
@@ -65,6 +75,7 @@ class Family:
         graph: SensitiveGraph,
         people: NDArray[np.bool_],
         scaler: FeatureScaler,
+        ranks: RankScores,
         seed: int,
         views: bool = True,
     ) -> Self:
@@ -73,7 +84,12 @@ class Family:
         table, sens = _table(graph.x[order]), graph.sens.cpu()[order].numpy()
         columns = Columns.of(graph)
         fitted = [model.fit(table, sens, columns, people) for model in models]
-        return cls(fitted, scaler, seed, views)
+        return cls(fitted, scaler, ranks, seed, views)
+
+    @property
+    def width(self) -> int:
+        """Columns of a view."""
+        return 2 * len(self.scaler.mean)
 
     def moved(self, model: int, x: Tensor, sens: Tensor, node_id: Tensor) -> Tensor:
         """Rows of a graph's features, had everybody been of the other group."""
@@ -85,16 +101,15 @@ class Family:
 
     def views_of(self, x: Tensor, sens: Tensor, node_id: Tensor) -> Tensor:
         """The views (m, views, d) of rows of a graph's features, on the scaler's device."""
-        found = [self.scaler.scaled(x)]
-        for model in range(self.views - 1):
-            found.append(self.scaler.scaled(self.moved(model, x, sens, node_id)))
-        return torch.stack(found, dim=1)
+        rows = [x, *(self.moved(model, x, sens, node_id) for model in range(self.views - 1))]
+        scaled = torch.stack([self.scaler.scaled(one) for one in rows], dim=1)
+        return torch.cat([scaled.clamp(-_FURTHEST, _FURTHEST), self.ranks(scaled)], dim=-1)
 
     def views_in(self, graph: SensitiveGraph, rows: Tensor | None = None) -> Tensor:
         """The views of everybody in a graph, or of some rows."""
         rows = torch.arange(len(graph.x)) if rows is None else rows.cpu()
-        width, device = len(self.scaler.mean), self.scaler.mean.device
-        found = torch.empty(len(rows), self.views, width, device=device)
+        device = self.scaler.mean.device
+        found = torch.empty(len(rows), self.views, self.width, device=device)
         for begin in range(0, len(rows), _CHUNK):
             part = slice(begin, begin + _CHUNK)
             found[part] = self.views_of(*_rows_of(graph, rows[part]))
@@ -115,6 +130,7 @@ class Family:
         tensors: dict[str, Tensor],
         facts: Sequence[dict[str, Any]],
         scaler: FeatureScaler,
+        ranks: RankScores,
         seed: int,
         views: bool,
     ) -> Self:
@@ -124,7 +140,7 @@ class Family:
             prefix = f"family.{number}."
             own = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
             models.append(FeatureModel.from_state(own, about))
-        return cls(models, scaler, seed, views)
+        return cls(models, scaler, ranks, seed, views)
 
 
 def models_of(causal: str) -> list[FeatureModel]:
@@ -184,7 +200,7 @@ class MovedPeople:
             self._place = torch.zeros(len(graph.x), dtype=torch.long, device=device)
             self._place[rows.to(device)] = torch.arange(len(rows), device=device)
         rows = torch.arange(len(graph.x)) if rows is None else rows.cpu()
-        size = (len(rows), self.DRAWS * self.models, family.views, len(family.scaler.mean))
+        size = (len(rows), self.DRAWS * self.models, family.views, family.width)
         self._views = torch.empty(size, device=device)
         draws = list(_draws(family, graph, self.DRAWS, seed))
         for begin in range(0, len(rows), _CHUNK):
@@ -198,15 +214,10 @@ class MovedPeople:
                         new, 1 - sens, node_id
                     )
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that are held."""
-        return self._views.nbytes
-
     @classmethod
-    def bytes_each(cls, family: Family, features: int) -> int:
+    def bytes_each(cls, family: Family) -> int:
         """Bytes that a person takes."""
-        return 4 * cls.DRAWS * (len(family.models) + 1) * family.views * features
+        return 4 * cls.DRAWS * (len(family.models) + 1) * family.views * family.width
 
     def __call__(self, n_id: Tensor, model: Tensor, draw: Tensor) -> Tensor:
         """Views (B, k, views, d) of the rows `n_id` (B, k); one model and draw for each ego."""
@@ -222,7 +233,8 @@ def _draws(family: Family, graph: SensitiveGraph, count: int, seed: int) -> Iter
         half = people & (rng.random(len(people)) < 0.5)
         try:
             again = [feature_model(model) for model in family.models]
-            yield Family.fit(again, graph, half, family.scaler, int(rng.integers(2**32)))
+            own = int(rng.integers(2**32))
+            yield Family.fit(again, graph, half, family.scaler, family.ranks, own)
         except FairgearError:
             # Half of the people may lack a group.
             yield family

@@ -8,31 +8,25 @@ from torch import Tensor, nn
 
 from fairgear.methods.egos import Ego
 from fairgear.methods.gear.config import LAYERS, GearConfig
-from fairgear.methods.ranks import RankScores
 from fairgear.nn import ENCODERS
 from fairgear.nn.heads import dropout
-
-# Standard deviations from the mean beyond which values are not distinguished.
-_FURTHEST = 8.0
 
 
 class GearNetwork(nn.Module):
     """Each member of an ego is embedded in all of its views, and the mean goes to the encoder.
 
     The egos' features are views (B, k, views, d): those of the member as it is first, then as the
-    models of the family move it to the other group. Both groups weigh one half in the mean. The
-    network sees values, ranks and s.
+    models of the family move it to the other group. Both groups weigh one half in the mean.
     """
 
     weights: Tensor
 
     def __init__(self, features: int, views: int, config: GearConfig) -> None:
         super().__init__()
-        self.ranks = RankScores(features)
         other = [0.5 / (views - 1)] * (views - 1)
         weights = torch.tensor([0.5, *other] if other else [1.0])
         self.register_buffer("weights", weights, persistent=False)
-        self.dropout, width = config.dropout, 2 * features + 1
+        self.dropout, width = config.dropout, features + 1
         self.linear = config.encoder == "linear"
         self.embed = None if self.linear else nn.Linear(width, config.dim)
         self.encoder: nn.Module | None = None
@@ -58,11 +52,11 @@ class GearNetwork(nn.Module):
         return z, logits[:, 0]
 
     def inputs(self, ego: Ego) -> Tensor:
-        """What is embedded: values, ranks and s of each view, (B, k, views, 2 d + 1)."""
+        """What is embedded: features and s of each view, (B, k, views, d + 1)."""
         x, sens = ego.x, ego.sens[..., None].to(ego.x.dtype)
         others = (1 - sens).expand(*sens.shape[:-1], x.shape[-2] - 1)
         groups = torch.cat([sens, others], dim=-1)[..., None]
-        return torch.cat([x.clamp(-_FURTHEST, _FURTHEST), self.ranks(x), groups], dim=-1)
+        return torch.cat([x, groups], dim=-1)
 
     def _mean(self, values: Tensor) -> Tensor:
         """Over the views."""

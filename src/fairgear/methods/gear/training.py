@@ -70,7 +70,7 @@ class GearData:
         )
         val = validation_subset(val, y, VALIDATED)
         pool, members = torch.arange(len(y)), None
-        most = KEPT // MovedPeople.bytes_each(family, egos.width)
+        most = KEPT // MovedPeople.bytes_each(family)
         if len(y) > most:
             with seeded(seed, "pool"):
                 pool = torch.randperm(len(y))[: max(1, most // index.k)].sort().values
