@@ -134,9 +134,9 @@ def write_tables(
     first = rows.iloc[0]
     parts = [
         f"# {plan.title}",
-        f"{_whom(first['opened'])} at commit {first['commit']}; bounds {first['bounds_sha256'][:12]}, "
-        f"search {first['search_sha256'][:12]}. Mean over seeds (95 % interval over people and "
-        "splits). Methods in italics read no graph.",
+        f"{_whom(first['opened'])} at commit {first['commit']}; bounds "
+        f"{first['bounds_sha256'][:12]}, search {first['search_sha256'][:12]}. "
+        "Mean over seeds (95 % interval over people and splits). Methods in italics read no graph.",
         "## Bounds",
         verdict_table(verdicts),
     ]
