@@ -20,6 +20,7 @@ COMMANDS = [
     "audit",
     "compare",
     "reproduce",
+    "judge",
     "report",
     "embed",
     "store",

@@ -342,6 +342,18 @@ class TestTradeoff:
                 point.get_markerfacecolor(),
             )
 
+    def test_one_line_of_a_family_may_stand_for_all(self) -> None:
+        for named, first in ((("dial 0",), "dial 0"), ((), "dial 1")):
+            figure = tradeoff_figure(tradeoff_table(), dataset="bail", named=named)
+            assert legend_texts(figure) == [first, "logistic", "lost"]
+            drawn = points(figure.axes[0])
+            assert len(drawn) == 4
+            looks = {
+                (drawn[line].get_marker(), drawn[line].get_markeredgecolor())
+                for line in ("dial 0", "dial 0.5", "dial 1")
+            }
+            assert len(looks) == 1
+
     def test_a_missing_dataset_is_refused(self) -> None:
         with pytest.raises(ParameterError, match="'credit'"):
             tradeoff_figure(tradeoff_table(), dataset="credit")

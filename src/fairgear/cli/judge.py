@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.flags import Backend, Device, Jobs, Names, examples
+from fairgear.cli.flags import Backend, Device, Flag, Jobs, Names, examples
 from fairgear.cli.output import Json, print_json
 
 _DATASETS = "Some of the recipe's. [default: all]"
@@ -24,6 +24,7 @@ judge_app = App(
     help="Search settings on open people, then judge all methods once on sealed ones.",
     help_epilogue=examples(
         "fairgear judge search --datasets bail --methods gear graphsage --minutes 60",
+        "fairgear judge open --rehearse --rows judging/rehearsal.csv",
         "fairgear judge open",
         "fairgear judge tables",
     ),
@@ -85,6 +86,7 @@ def open_(
     search: Path = SEARCH,
     rows: Path = OPENED,
     bounds: Bounds = None,
+    rehearse: Flag = False,
     jobs: Jobs = None,
     backend: Backend = "loky",
     device: Device = "auto",
@@ -103,6 +105,10 @@ def open_(
         The rows of the search.
     rows
         CSV file with a row for each fit.
+    rehearse
+        Judge on a fifth of the open people; the sealed ones stay
+        sealed. Try the command out with this, and a file of its
+        own.
     """
     from fairgear.studies.judging.bounds import BOUNDS
     from fairgear.studies.judging.opening import open_sealed
@@ -110,7 +116,14 @@ def open_(
 
     plan = Plan.read(recipe).only(datasets or (), methods or ())
     table = open_sealed(
-        plan, search, rows, bounds=bounds or BOUNDS, device=device, jobs=jobs, backend=backend
+        plan,
+        search,
+        rows,
+        bounds=bounds or BOUNDS,
+        rehearsal=rehearse,
+        device=device,
+        jobs=jobs,
+        backend=backend,
     )
     if json:
         print_json({"rows": str(rows), "count": len(table)})

@@ -145,18 +145,22 @@ def tradeoff_figure(
             and `floor` (a method without a graph: hollow).
         dataset: the one to draw.
         against: the metrics to draw instead of δCF, one panel each.
-        named: the lines that the legend names, one a family; the others of the family look like
-            it. All of them if not given.
+        named: the lines that the legend names, one a family (its first where none is); the others
+            of the family look like it. All of them if not given.
     """
     rows = _measured(table, dataset)
     enough = rows["seeds"] >= LEAST_SEEDS
     rows = rows.assign(low=rows["low"].where(enough), high=rows["high"].where(enough))
     families = dict(zip(rows["line"], rows["family"], strict=True))
-    shown = [line for line in families if named is None or line in named]
-    looks = looks_of({line: families[line] for line in shown})
+    shown = list(families)
     if named is not None:
-        of_family = {families[line]: look for line, look in looks.items()}
-        looks = {line: of_family[family] for line, family in families.items()}
+        # The named line of a family comes last, and is kept.
+        ordered = sorted(reversed(shown), key=lambda line: line in named)
+        of_family = {families[line]: line for line in ordered}
+        shown = [line for line in families if of_family[families[line]] == line]
+    looks = looks_of({line: families[line] for line in shown})
+    by_family = {families[line]: look for line, look in looks.items()}
+    looks = {line: looks.get(line, by_family[family]) for line, family in families.items()}
     hollow = dict(zip(rows["line"], rows["floor"].eq(True), strict=True))
     with _style():
         figure = Figure(figsize=(2.8 + 4.6 * len(against), 5.6), layout="constrained")

@@ -94,7 +94,7 @@ def test_rows_carry_commit_hashes_and_figures(study: Study) -> None:
 
 def test_a_row_is_an_audit_of_the_sealed_people(study: Study) -> None:
     row = next(row for row in study.open() if row["method"] == "plain" and row["point"] == "C=1")
-    worlds = opening.sealed_worlds(study.plan, toy.TINY, row["seed"])
+    worlds = opening.judged_worlds(study.plan, toy.TINY, row["seed"], rehearsal=False)
     model = study.plan.methods["plain"].build(json.loads(row["settings"]), row["seed"], "cpu")
     found = audit(model.fit(worlds.graph), worlds, affected_people=0, probes=False, self_people=0)
     for name in ("auroc", "accuracy", "f1", "r2", "delta_dp", "delta_eo"):
@@ -178,6 +178,28 @@ def test_tables_verdicts_and_curves(study: Study, tmp_path: Path) -> None:
         mean = table[chosen & (table["figure"] == "auroc")]["mean"].item()
         assert mean == pytest.approx(part["auroc"].mean())
     assert (table["low"].isna() | (table["low"] <= table["mean"])).all()
+
+
+@pytest.mark.parametrize("kind", toy.KINDS)
+def test_a_rehearsal_reads_no_sealed_people(
+    kind: str, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = toy.KINDS[kind]()
+    monkeypatch.setattr(opening, "source_commit", lambda: "1234567*")
+    one = openings(study.plan, study.search, study.bounds)[0]
+    found = []
+    for number, given in enumerate((graph, toy.poisoned(graph))):
+        toy.register(monkeypatch, given)
+        opening._held.clear()
+        sources = Sources.of(study.bounds, study.search, rehearsal=True)
+        row = run_opening(one, study.rows.with_name(f"{number}.csv"), sources, "cpu")
+        assert (row["opened"], row["commit"]) == ("false", "1234567*")
+        found.append({key: row[key] for key in row if key != "seconds"})
+    assert found[0] == found[1]
+    # Its rows are never taken for those of sealed people.
+    real = Sources(COMMIT, sources.bounds_sha256, sources.search_sha256)
+    with pytest.raises(ParameterError, match="rows with the commit"):
+        real.check(Rows(study.rows.with_name("0.csv"), COLUMNS))
 
 
 def test_tables_need_rows_of_one_opening_and_its_bounds(study: Study, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The opening: every method with its chosen settings, fitted on open people, judged on sealed ones.
 
-It happens once, at one commit, after bounds and search rows are there. Every row says which.
+It happens once, at one commit, after bounds and search rows are there. Every row says which. A
+rehearsal does the same among open people, whenever one likes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from fairgear.studies.engine import check_jobs, finished
 from fairgear.studies.judging.bounds import BOUNDS, read_bounds
 from fairgear.studies.judging.measures import FIGURES, Answers
 from fairgear.studies.judging.plan import Plan
-from fairgear.studies.judging.sealed import sealed_split
+from fairgear.studies.judging.sealed import rehearsal_split, sealed_split
 from fairgear.studies.judging.search import chosen_settings
 from fairgear.studies.pool import LOKY
 from fairgear.studies.records import Columns, Rows
@@ -38,6 +39,8 @@ COLUMNS = Columns(
     (*FIGURES, "value", "seconds"),
     ("settings", "auroc", "worst", "intervals", "models", *SOURCES),
 )
+# In rows of sealed people; those of a rehearsal have "false".
+OPENED = "true"
 # Of the answers to sealed people that comparisons need, beside the rows.
 ANSWERS = "answers"
 # The worlds of the graph that this process works on.
@@ -51,12 +54,17 @@ class Sources:
     commit: str
     bounds_sha256: str
     search_sha256: str
-    opened: str = "true"
+    opened: str = OPENED
 
     @classmethod
-    def of(cls, bounds: Path, search: Path) -> Sources:
-        """Those of an opening now; refused at a commit that is not known, or with changes."""
-        return cls(clean_commit(), file_hash("bounds", bounds), file_hash("search rows", search))
+    def of(cls, bounds: Path, search: Path, *, rehearsal: bool = False) -> Sources:
+        """Those of an opening now; refused at a commit that is not known, or with changes.
+
+        A rehearsal opens nobody, and may be at any state of the source.
+        """
+        commit = source_commit() if rehearsal else clean_commit()
+        hashes = file_hash("bounds", bounds), file_hash("search rows", search)
+        return cls(commit, *hashes, "false" if rehearsal else OPENED)
 
     def check(self, rows: Rows) -> None:
         """Refuse a file with rows of other sources."""
@@ -118,6 +126,7 @@ def open_sealed(
     rows: Path,
     *,
     bounds: Path = BOUNDS,
+    rehearsal: bool = False,
     device: str = "auto",
     jobs: int | None = None,
     backend: str = LOKY,
@@ -129,12 +138,13 @@ def open_sealed(
         search: the rows of the finished search.
         rows: the file of rows; rows of another commit, bounds or search are refused.
         bounds: what is to be reached.
+        rehearsal: whether open people stand in for the sealed ones, who stay sealed.
         device: auto, cpu or cuda.
         jobs: fits at a time, each with one thread; None for one a core.
         backend: how joblib runs them.
     """
     check_jobs(jobs, backend)
-    sources, table = Sources.of(bounds, search), Rows(rows, COLUMNS)
+    sources, table = Sources.of(bounds, search, rehearsal=rehearsal), Rows(rows, COLUMNS)
     sources.check(table)
     missing = [one for one in openings(plan, search, bounds) if one.key not in table]
     if not missing or jobs == 0:
@@ -153,7 +163,8 @@ def run_opening(opening: Opening, rows: Path, sources: Sources, device: str) -> 
     plan, one = opening.plan, opening.plan.methods[opening.method]
     begin = time.perf_counter()
     with quiet():
-        worlds = sealed_worlds(plan, opening.dataset, opening.seed)
+        rehearsal = sources.opened != OPENED
+        worlds = judged_worlds(plan, opening.dataset, opening.seed, rehearsal=rehearsal)
         model = one.build(opening.settings, opening.seed, device).fit(worlds.graph)
         answers = Answers.of(model, worlds)
     if opening.keep:
@@ -171,13 +182,14 @@ def run_opening(opening: Opening, rows: Path, sources: Sources, device: str) -> 
     return row
 
 
-def sealed_worlds(plan: Plan, dataset: str, seed: int) -> Worlds:
-    """The worlds of the whole graph with one final split; kept for one graph."""
-    key = (dataset, seed, plan.final_draws)
+def judged_worlds(plan: Plan, dataset: str, seed: int, *, rehearsal: bool) -> Worlds:
+    """The worlds of the whole graph with one final split, or of a rehearsal; kept for one graph."""
+    key = (dataset, seed, plan.final_draws, rehearsal)
     if key not in _held:
         # Drop the old ones first: two graphs' worlds are never held at once.
         _held.clear()
-        graph = sealed_split(GraphSource(dataset=dataset).load(split=False), seed)
+        split = rehearsal_split if rehearsal else sealed_split
+        graph = split(GraphSource(dataset=dataset).load(split=False), seed)
         _held[key] = Worlds(graph, draws=plan.final_draws, seed=seed)
     return _held[key]
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -244,8 +245,6 @@ def chosen_settings(plan: Plan, path: Path) -> dict[tuple[str, str], dict[str, A
 
 
 def _check_optuna() -> None:
-    from importlib.util import find_spec
-
     if find_spec("optuna") is None:
         raise ParameterError(
             "fairgear judge search",

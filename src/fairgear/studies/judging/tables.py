@@ -26,7 +26,7 @@ from fairgear.studies.judging.measures import (
     WORST,
     SavedAnswers,
 )
-from fairgear.studies.judging.opening import COLUMNS, SOURCES, answers_path, file_hash
+from fairgear.studies.judging.opening import COLUMNS, OPENED, SOURCES, answers_path, file_hash
 from fairgear.studies.judging.plan import CHOSEN, Plan
 from fairgear.studies.records import Rows, write_csv
 
@@ -96,7 +96,9 @@ def over_seeds(rows: pd.DataFrame, figure: str) -> Estimate:
     values = rows[figure].to_numpy(np.float64)
     none = (math.nan, math.nan)
     people = Reach.mean(values, [Interval(*one.get(figure, none)) for one in rows["intervals"]])
-    return over_splits(values, people)
+    found = over_splits(values, people)
+    # All figures are shares, or areas: from 0 to 1.
+    return Estimate(found.value, found.interval.clipped(0.0, 1.0))
 
 
 def write_tables(
@@ -132,9 +134,9 @@ def write_tables(
     first = rows.iloc[0]
     parts = [
         f"# {plan.title}",
-        f"Sealed people, opened at commit {first['commit']}; bounds {first['bounds_sha256'][:12]}, "
-        f"search {first['search_sha256'][:12]}. Mean over seeds (95 % interval over people and "
-        "splits). Methods in italics read no graph.",
+        f"{_whom(first['opened'])} at commit {first['commit']}; bounds "
+        f"{first['bounds_sha256'][:12]}, search {first['search_sha256'][:12]}. "
+        "Mean over seeds (95 % interval over people and splits). Methods in italics read no graph.",
         "## Bounds",
         verdict_table(verdicts),
     ]
@@ -236,6 +238,12 @@ def _draw(plan: Plan, table: pd.DataFrame, dataset: str, out: Path) -> None:
         curves, dataset=dataset, against=["delta_cf_max"], named=set(curves.loc[chosen, "line"])
     )
     figures.save(figure, out / f"tradeoff-{dataset}")
+
+
+def _whom(opened: str) -> str:
+    if opened == OPENED:
+        return "Sealed people, opened"
+    return "**A rehearsal: open people stand in for the sealed ones. Not a result.** Made"
 
 
 def _reads_graph(plan: Plan) -> dict[str, bool]:
