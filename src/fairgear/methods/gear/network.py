@@ -23,9 +23,9 @@ class GearNetwork(nn.Module):
 
     def __init__(self, features: int, views: int, config: GearConfig) -> None:
         super().__init__()
-        other = [0.5 / (views - 1)] * (views - 1)
-        weights = torch.tensor([0.5, *other] if other else [1.0])
-        self.register_buffer("weights", weights, persistent=False)
+        others = views - 1
+        weights = [0.5] + [0.5 / others] * others if others else [1.0]
+        self.register_buffer("weights", torch.tensor(weights), persistent=False)
         self.dropout, width = config.dropout, features + 1
         self.linear = config.encoder == "linear"
         self.embed = None if self.linear else nn.Linear(width, config.dim)
