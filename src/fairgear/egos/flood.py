@@ -40,22 +40,26 @@ def dry(num_nodes: int) -> Flood:
 @compiled
 def basin(flood: Flood, component: Keys, label: int, degrees: Keys, twins: Keys) -> Flood:
     """The same room with the degrees and nodes of a component."""
-    weights = flood[2]
-    weights[:] = 0.0
-    members = np.flatnonzero(component == label).astype(np.int32)
-    paired = np.empty(len(members), np.int32)
-    blocks = np.empty(len(members), np.int32)
-    pairs, found = 0, 0
-    for place in range(len(members)):
-        node = members[place]
+    weights, n = flood[2], len(component)
+    members, paired = np.empty(n, np.int32), np.empty(n, np.int32)
+    blocks = np.empty(n // BLOCK + 1, np.int32)
+    count, pairs, found, end = 0, 0, 0, 0
+    for number in range(n):
+        node = np.uint64(number)
+        if component[node] != label:
+            weights[node] = 0.0
+            continue
         weights[node] = degrees[node]
+        members[count] = number
         if twins[node, 0] != twins[node, 1]:
-            paired[pairs] = place
+            paired[pairs] = count
             pairs += 1
-        if found == 0 or node >= blocks[found - 1] + BLOCK:
-            blocks[found] = node // BLOCK * BLOCK
+        count += 1
+        if number >= end:
+            blocks[found] = number // BLOCK * BLOCK
+            end = blocks[found] + BLOCK
             found += 1
-    return flood[0], flood[1], weights, members, paired[:pairs].copy(), blocks[:found].copy()
+    return flood[0], flood[1], weights, members[:count], paired[:pairs], blocks[:found]
 
 
 @compiled
