@@ -5,7 +5,7 @@ import pytest
 from torch import Tensor
 
 from fairgear.egos import push, ranking
-from fairgear.egos.flood import level, spill, sweep
+from fairgear.egos.flood import basin, dry, level, spill, sweep
 from fairgear.egos.structure import Structure
 from tests.egos.plain import (
     Floats,
@@ -44,8 +44,9 @@ def pushed(
     )
     assert followed > 0
     assert count > 8, "the table has grown"
-    residual, settled = spill(state[0], state[1], state[2][:count], structure.num_nodes)
-    return settled, residual
+    flood = dry(structure.num_nodes)
+    spill(state[0], state[1], state[2][:count], flood)
+    return flood[1][: structure.num_nodes], flood[0][: structure.num_nodes]
 
 
 @pytest.mark.parametrize("relaxation", [1.0, 1.3])
@@ -69,22 +70,14 @@ def test_levelling_and_sweeping_keep_the_sum_exact() -> None:
     edges = EDGES["scale-free"]
     structure = Structure.of(edges, N)
     exact = dense_pagerank(edges, N)
-    settled, residual = pushed(structure, 5, 1e-3)
-    members = np.arange(N, dtype=np.int32)
+    flood = basin(dry(N), structure.component, 0, structure.degrees, structure.twins)
+    residual, settled = flood[0][:N], flood[1][:N]
+    settled[:], residual[:] = pushed(structure, 5, 1e-3)
     before = np.ptp(residual / structure.degrees)
-    level(residual, settled, structure.degrees, members)
+    level(flood)
     assert abs(residual.sum()) < 1e-14
     np.testing.assert_allclose(settled + exact @ residual, exact[:, 5], atol=1e-14)
-    sweep(
-        structure.arrays,
-        0.15,
-        1.3,
-        1e-7,
-        10**9,
-        residual,
-        settled,
-        members,
-    )
+    sweep(structure.arrays, 0.15, 1.3, 1e-7, 10**9, flood)
     np.testing.assert_allclose(settled + exact @ residual, exact[:, 5], atol=1e-14)
     assert np.ptp(residual / structure.degrees) <= 2e-7 < before
 

@@ -59,9 +59,8 @@ class NearbyEgos:
         `removed` and `added` are the edges, pairs of rows and each once, that the world has not
         and has.
         """
-        numbers = self.canonical.numbers
-        sources = numbers[nodes.cpu()].numpy()
-        gone, fresh = numbers[removed].numpy(), numbers[added].numpy()
+        numbers = self.canonical.numbers.numpy()
+        sources, gone, fresh = (numbers[of.cpu().numpy()] for of in (nodes, removed, added))
         lists = self._lists
         with (
             lists.world(gone, fresh) as touched,
@@ -78,29 +77,26 @@ class NearbyEgos:
     @contextmanager
     def _new_twins(self, touched: Ints) -> Iterator[None]:
         """Inside, the twins of the world."""
+        lists = self._lists
+        sums = _sums_of(lists.begin, lists.degree, lists.ends, self._own, touched)
+        linked = lists.degree[touched] > 0
         self._touched[touched] = True
-        sums = _sums_of(self._lists.begin, self._lists.degree, self._lists.ends, self._own, touched)
-        linked = self._lists.degree[touched] > 0
-        affected = []
-        for (key, _, _), new in zip(self._classes, (sums, sums + self._own[touched]), strict=True):
-            affected.append((np.unique(np.concatenate([key[touched], new[linked]])), new))
-        undo: list[tuple[Ints, Keys]] = []
-        for write in (False, True):
-            for (_, ordered, order), (keys, new) in zip(self._classes, affected, strict=True):
-                rows = _class_members(
-                    ordered, order, keys, touched[linked], new[linked], self._touched, write
-                )
-                if write:
-                    self._twins[rows[0]] = rows[1:].T
-                else:
-                    members = np.concatenate([rows[0], touched])
-                    undo.append((members, self._twins[members]))
-                    self._twins[members] = members[:, None]
+        classes = [
+            _classes(ordered, order, key[touched], new[linked], touched[linked], self._touched)
+            for (key, ordered, order), new in zip(
+                self._classes, (sums, sums + self._own[touched]), strict=True
+            )
+        ]
+        members = np.concatenate([touched, *(one[0] for one in classes)])
+        before = self._twins[members]
+        self._twins[members] = members[:, None]
+        for one in classes:
+            several = one[:, one[1] != one[2]]
+            self._twins[several[0]] = several[1:].T
         try:
             yield
         finally:
-            for members, before in reversed(undo):
-                self._twins[members] = before
+            self._twins[members] = before
             self._touched[touched] = False
 
     @contextmanager
@@ -111,6 +107,10 @@ class NearbyEgos:
             lists.begin, lists.degree, lists.ends, touched, self._mark, self._follow
         )
         old = np.unique(self._component[touched])
+        if len(old) <= 1 and not closed[group].any():
+            # Nobody is cut off, and nobody joins.
+            yield
+            return
         sizes = np.diff(self._first)[old]
         # Whoever is not in a closed group is in the one that is open, and all its parts take the
         # name of the largest.
@@ -155,42 +155,43 @@ def _sums_of(begin: Ints, degree: Keys, ends: Keys, own: Hashes, nodes: Ints) ->
 
 
 @compiled
-def _class_members(
-    ordered: Hashes,
-    order: Ints,
-    keys: Hashes,
-    nodes: Ints,
-    new: Hashes,
-    touched: Flags,
-    write: bool,
+def _classes(
+    ordered: Hashes, order: Ints, old: Hashes, new: Hashes, nodes: Ints, touched: Flags
 ) -> Ints:
-    """The members of some classes, each with the first two of its class: (3, m).
+    """The members of classes that change, each with the first two of its class: (3, m).
 
-    Of classes of one only if not `write`. Those with the same hash in `ordered` were a class;
-    `touched` ones have left it, and `nodes` are where their hash `new` is.
+    Those with the same hash in `ordered` were a class; `touched` ones have left it, where their
+    hash was `old`, and `nodes` are where it is `new`. Who is alone is twice the first.
     """
+    by_key = np.argsort(new, kind="mergesort")
+    new, nodes = new[by_key], nodes[by_key]
+    keys = np.sort(np.concatenate((old, new)))
     found = np.empty((3, 1024), dtype=np.int64)
     count = 0
-    for key in keys:
-        begin = count
-        low = np.searchsorted(ordered, key)
-        while low < len(ordered) and ordered[low] == key:
-            if not touched[order[low]]:
-                found = _wider(found, count)
-                found[0, count] = order[low]
-                count += 1
-            low += 1
-        for at in range(len(nodes)):
-            if new[at] == key:
-                found = _wider(found, count)
-                found[0, count] = nodes[at]
-                count += 1
-        if write and count - begin < 2:
-            count = begin
+    for at in range(len(keys)):
+        if at > 0 and keys[at] == keys[at - 1]:
             continue
-        members = np.sort(found[0, begin:count])
-        for at in range(begin, count):
-            found[1, at], found[2, at] = members[0], members[min(1, len(members) - 1)]
+        begin = count
+        place = np.searchsorted(ordered, keys[at])
+        while place < len(ordered) and ordered[place] == keys[at]:
+            if not touched[order[place]]:
+                found = _wider(found, count)
+                found[0, count] = order[place]
+                count += 1
+            place += 1
+        place = np.searchsorted(new, keys[at])
+        while place < len(new) and new[place] == keys[at]:
+            found = _wider(found, count)
+            found[0, count] = nodes[place]
+            count += 1
+            place += 1
+        first = second = found[0, begin]
+        for member in found[0, begin + 1 : count]:
+            if member < first or second == first:
+                first, second = min(first, member), max(first, member)
+            else:
+                second = min(second, member)
+        found[1, begin:count], found[2, begin:count] = first, second
     return found[:, :count].copy()
 
 

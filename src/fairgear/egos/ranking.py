@@ -65,11 +65,15 @@ def first_places(
     best = np.empty(wanted, np.int64)
     values = np.empty(wanted)
     held = 0
+    # Nearly all are below this, and need no closer look.
+    bar = -np.inf
     for place in range(len(estimates)):
+        value = estimates[place]
+        if value < bar:
+            continue
         node = touched[place]
         if node == centre:
             continue
-        value = estimates[place]
         if abs(value - tie_at) <= tie_width:
             value = tie_at
         if held == wanted and (
@@ -87,6 +91,8 @@ def first_places(
             at -= 1
         values[at] = value
         best[at] = place
+        if held == wanted:
+            bar = min(values[held - 1], tie_at - 2.0 * tie_width)
     return best[:held]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairgear.compiled import compiled
 from fairgear.egos.close import estimate
-from fairgear.egos.flood import flood_scores, level, spill, sweep
+from fairgear.egos.flood import Flood, basin, dry, flood_scores, level, spill, sweep
 from fairgear.egos.push import Flags, Graph, Ints, Keys, State, begin, clear, make, push
 from fairgear.egos.ranking import TIE, first_places, leading, margin, scores
 
@@ -54,6 +54,8 @@ def search(
     """
     k = ids.shape[1]
     state = make(ROOM)
+    # Most nodes share a component, which is then prepared once.
+    flood, label = dry(len(component) if len(component) <= SPILL_NODES else 0), -1
     # Visits grow with the degree, and so does what is unsettled: it is bounded, not estimated.
     estimated = close and not visits
     coarse = ROUGH if estimated else COARSE
@@ -77,7 +79,7 @@ def search(
                 graph, twins, centre, k, alpha, threshold, state, count
             )
         else:
-            best, sure, state, count = _refine(
+            best, sure, state, count, flood, label = _refine(
                 graph,
                 twins,
                 component,
@@ -92,6 +94,8 @@ def search(
                 budget,
                 state,
                 count,
+                flood,
+                label,
             )
         uncertified[row] = not sure
         for place in range(len(best)):
@@ -141,25 +145,25 @@ def _refine(
     budget: int,
     state: State,
     count: int,
-) -> tuple[Keys, bool, State, int]:
-    """The members other than the centre, and whether they are certain.
+    flood: Flood,
+    label: int,
+) -> tuple[Keys, bool, State, int, Flood, int]:
+    """The members other than the centre, whether they are certain, and the state after it.
 
     If they are not, scores closer to the last place than TIE count as equal to it; a push that
-    ran out of budget earlier keeps the order that it found.
+    ran out of budget earlier keeps the order that it found. `label` is the component in `flood`.
     """
     degrees = graph[2]
     root = (1.0 - alpha) / (1.0 + np.sqrt(1.0 - (1.0 - alpha) ** 2))
     relaxation = 1.0 + root * root
-    residual = settled = np.empty(0)
-    members = np.empty(0, np.int32)
     spilt = False
     reached = count
     followed = 0
     while True:
         if spilt:
-            nodes = members
+            nodes = flood[3]
             estimates, weights, greatest, least, total = flood_scores(
-                centre, alpha, visits, twins, residual, settled, degrees, members
+                centre, alpha, visits, twins, flood
             )
         else:
             nodes, estimates, weights, greatest, least, total = scores(
@@ -185,24 +189,26 @@ def _refine(
         )
         last = estimates[best[-1]]
         if lead > ROUNDING * last:
-            return nodes[best], True, state, count
+            return nodes[best], True, state, count, flood, label
         width = min((above + below) * most, total) if visits else above + below
         if width <= enough * last or followed >= budget:
             tied = min(width, TIE * last)
             best = first_places(centre, k - 1, estimates, nodes, last, tied)
-            return nodes[best], False, state, count
+            return nodes[best], False, state, count, flood, label
         # The present lead tells how fine the next push has to be.
         aim = threshold * AIM * seeming / (seeming - lead)
         threshold = min(max(aim, threshold * DEEPEST), threshold * SHALLOWEST)
         if not spilt and len(degrees) <= SPILL_NODES and count * SPILL > size:
             spilt = True
-            residual, settled = spill(state[0], state[1], state[2][:count], len(degrees))
-            members = np.flatnonzero(component == component[centre]).astype(np.int32)
+            if label != component[centre]:
+                label = component[centre]
+                flood = basin(flood, component, label, degrees, twins)
+            spill(state[0], state[1], state[2][:count], flood)
             reached = size
         left = budget - followed
         if spilt:
-            level(residual, settled, degrees, members)
-            followed += sweep(graph, alpha, relaxation, threshold, left, residual, settled, members)
+            level(flood)
+            followed += sweep(graph, alpha, relaxation, threshold, left, flood)
         else:
             state, count, more = push(
                 graph, alpha, relaxation, threshold, left, False, state, count

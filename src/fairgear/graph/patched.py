@@ -43,8 +43,9 @@ class PatchedLists:
 
         Yields the nodes whose lists differ, ascending.
         """
-        gone, fresh = _directed(removed), _directed(added)
-        nodes = np.unique(np.concatenate([gone[0], fresh[0]]))
+        n = len(self.begin)
+        gone, fresh = (_directed(np.ascontiguousarray(of), n) for of in (removed, added))
+        nodes = _either(gone[0], fresh[0])
         before = self.begin[nodes], self.degree[nodes]
         room = int(before[1].sum()) + fresh.shape[1]
         if self._known + room > len(self.ends):
@@ -64,10 +65,21 @@ class PatchedLists:
         return _around(self.begin, self.degree, self.ends, self._mark, nodes, hops)
 
 
-def _directed(pairs: Ints) -> Ints:
+@compiled
+def _directed(pairs: Ints, n: int) -> Ints:
     """Both directions, sorted."""
-    both = np.concatenate([pairs, pairs[::-1]], axis=1)
-    return both[:, np.lexsort((both[1], both[0]))]
+    keys = np.concatenate((pairs[0] * n + pairs[1], pairs[1] * n + pairs[0]))
+    keys.sort()
+    both = np.empty((2, len(keys)), dtype=np.int64)
+    for at in range(len(keys)):
+        both[0, at], both[1, at] = keys[at] // n, keys[at] % n
+    return both
+
+
+@compiled
+def _either(one: Ints, two: Ints) -> Ints:
+    """The numbers in either, ascending and once."""
+    return np.unique(np.concatenate((one, two)))
 
 
 @compiled
