@@ -177,8 +177,8 @@ class LocalEgos:
 
 
 def _without_padding(x: Tensor, mask: Tensor) -> Tensor:
-    """Features (B, k, …), zero for padded members."""
-    return x.masked_fill(~mask.reshape(*mask.shape, *(1,) * (x.dim() - 2)), 0.0)
+    """Features (B, k, …) that are set to zero for padded members, in place."""
+    return x.masked_fill_(~mask.reshape(*mask.shape, *(1,) * (x.dim() - 2)), 0.0)
 
 
 class ScaledRows:

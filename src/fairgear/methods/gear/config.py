@@ -16,7 +16,7 @@ WITHOUT_GRAPH = ("mlp", "linear")
 # Layers of the encoder.
 LAYERS = 2
 # Steps between two validations.
-VALIDATE_EVERY = 50
+VALIDATE_EVERY = 100
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class GearConfig(Config):
     k: Annotated[int, Range(1, 64)] = 20
     dim: Annotated[int, Range(1, 65536)] = 64
     dropout: Annotated[float, Range(0, 0.99)] = 0.2
-    fairness_weight: Annotated[float, Range(0, math.inf)] = 5.0
+    fairness_weight: Annotated[float, Range(0, math.inf)] = 2.0
     views: bool = True
     edge_noise: Annotated[float, Range(0, 1)] = 0.5
     r2_limit: Annotated[float | str, Range(0, 1), OneOf("labels")] = "labels"
     learning_rate: Annotated[float, Range(1e-8, 10.0)] = 0.003
     weight_decay: Annotated[float, Range(0, math.inf)] = 1e-5
-    steps: Annotated[int, Range(1, 10**7)] = 1500
+    steps: Annotated[int, Range(1, 10**7)] = 1000
     batch_size: Annotated[int, Range(2, 10**6)] = 100
     micro_batches: Annotated[int, Range(1, 10**4)] = 1
     threshold: Annotated[str, OneOf("half", "validation")] = "validation"

@@ -84,13 +84,13 @@ class Gear(EgoMethod):
         k: int = 20,
         dim: int = 64,
         dropout: float = 0.2,
-        fairness_weight: float = 5.0,
+        fairness_weight: float = 2.0,
         views: bool = True,
         edge_noise: float = 0.5,
         r2_limit: float | str = "labels",
         learning_rate: float = 0.003,
         weight_decay: float = 1e-5,
-        steps: int = 1500,
+        steps: int = 1000,
         batch_size: int = 100,
         micro_batches: int = 1,
         threshold: str = "validation",
@@ -108,7 +108,10 @@ class Gear(EgoMethod):
         config = self._settings = self.config
         config.check_batches(int(graph.train_mask.sum()), distributed.size())
         self.threshold_, self.history_, self._factual = None, {}, None
-        models, sample = models_of(config.causal), statistics_sample(graph.canonical.rows, graph.sens)
+        models, sample = (
+            models_of(config.causal),
+            statistics_sample(graph.canonical.rows, graph.sens),
+        )
         width, column, device = graph.x.shape[1], graph.sens_column, self.torch_device()
         self.scaler_ = FeatureScaler(width, column).to(device).fit(graph, sample)
         scaled = self.scaler_.scaled(graph.x[sample.to(graph.x.device)])

@@ -177,18 +177,19 @@ def learners(graph: SensitiveGraph) -> NDArray[np.bool_]:
 class MovedPeople:
     """What the network sees of people whom the family has moved to the other group.
 
-    The family of a judge is fitted to other people and differs from this one by chance. So people
-    are moved by several draws of the family: by maps from all learners, then by maps from random
-    halves of them. Each draw ends with a mixture of its models, which stands for models in between.
+    The family of a judge is fitted to other people, and fewer, and differs from this one by chance.
+    So people are moved by several draws of the family: by maps from all learners, then by maps from
+    random thirds of them. Each draw ends with a mixture of its models, which stands for models in
+    between.
 
     Args:
         family: whose views the network sees.
         graph: the graph.
         rows: rows of the people who can be asked for; all if not given.
-        seed: of the halves and the mixtures.
+        seed: of the thirds and the mixtures.
     """
 
-    DRAWS = 3
+    DRAWS = 6
 
     def __init__(
         self, family: Family, graph: SensitiveGraph, rows: Tensor | None, seed: int
@@ -226,17 +227,17 @@ class MovedPeople:
 
 
 def _draws(family: Family, graph: SensitiveGraph, count: int, seed: int) -> Iterator[Family]:
-    """The family itself, then fitted to random halves of its learners."""
+    """The family itself, then fitted to random thirds of its learners."""
     yield family
     people, rng = learners(graph), np.random.default_rng([seed, 2])
     for _ in range(1, count):
-        half = people & (rng.random(len(people)) < 0.5)
+        some = people & (rng.random(len(people)) < 1 / 3)
         try:
             again = [feature_model(model) for model in family.models]
             own = int(rng.integers(2**32))
-            yield Family.fit(again, graph, half, family.scaler, family.ranks, own)
+            yield Family.fit(again, graph, some, family.scaler, family.ranks, own)
         except FairgearError:
-            # Half of the people may lack a group.
+            # So few people may lack a group.
             yield family
 
 

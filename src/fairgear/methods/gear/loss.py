@@ -63,14 +63,19 @@ class DependencePenalty(nn.Module):
 
     Dual ascent with damping: above the limit the weight grows with each validation, below it the
     weight shrinks again, so that training ends with R² at the limit. A limit of 1 allows all.
+
+    Args:
+        limit: of R².
+        people: in the validation set; what so few show by chance is no excess.
     """
 
     integral: Tensor
     weight: Tensor
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, people: int) -> None:
         super().__init__()
-        self.limit = limit
+        # R² of n independent people is χ²/n in a large sample, which is below 4/n with 95 %.
+        self.limit = limit + (4 / people if limit < 1 else 0.0)
         self.register_buffer("integral", torch.zeros(()))
         self.register_buffer("weight", torch.zeros(()))
 

@@ -26,38 +26,39 @@ class GearNetwork(nn.Module):
         others = views - 1
         weights = [0.5] + [0.5 / others] * others if others else [1.0]
         self.register_buffer("weights", torch.tensor(weights), persistent=False)
-        self.dropout, width = config.dropout, features + 1
+        self.dropout, self.reads_graph = config.dropout, config.reads_graph
         self.linear = config.encoder == "linear"
-        self.embed = None if self.linear else nn.Linear(width, config.dim)
-        self.encoder: nn.Module | None = None
+        width = 1 if self.linear else config.dim
+        self.embed = nn.Linear(features, width)
+        self.group = nn.Linear(1, width, bias=False)
+        self.encoder: nn.Module = nn.Identity()
         if config.reads_graph:
-            self.encoder = ENCODERS[config.encoder](config.dim, config.dim, LAYERS, config.dropout)
+            self.encoder = ENCODERS[config.encoder](width, width, LAYERS, config.dropout)
         elif not self.linear:
-            self.encoder = nn.Linear(config.dim, config.dim)
-        self.reads_graph = config.reads_graph
-        self.out = nn.Linear(width if self.linear else config.dim, 1)
+            self.encoder = nn.Linear(width, width)
+        self.out = nn.Identity() if self.linear else nn.Linear(width, 1)
 
     def forward(self, ego: Ego) -> tuple[Tensor, Tensor]:
         """Representations (B, dim) and logits (B,) of the centres."""
-        seen = self.inputs(ego)
+        members = self.members(ego)
+        if self.reads_graph:
+            z: Tensor = self.encoder(members, ego.adjacency, ego.mask)
+        else:
+            z = self.encoder(members[:, 0])
         if self.linear:
-            z = self._mean(seen)[:, 0]
-            logits: Tensor = self.out(z)
-            return z, logits[:, 0]
-        members = dropout(F.relu(self.embed(seen)), self.dropout, self.training)
-        mean = self._mean(members) * ego.mask[..., None]
-        assert self.encoder is not None
-        z = self.encoder(mean, ego.adjacency, ego.mask) if self.reads_graph else self.encoder(mean[:, 0])
-        logits = self.out(dropout(F.relu(z), self.dropout, self.training))
+            return z, z[:, 0]
+        logits: Tensor = self.out(dropout(F.relu(z), self.dropout, self.training))
         return z, logits[:, 0]
 
-    def inputs(self, ego: Ego) -> Tensor:
-        """What is embedded: features and s of each view, (B, k, views, d + 1)."""
-        x, sens = ego.x, ego.sens[..., None].to(ego.x.dtype)
-        others = (1 - sens).expand(*sens.shape[:-1], x.shape[-2] - 1)
-        groups = torch.cat([sens, others], dim=-1)[..., None]
-        return torch.cat([x, groups], dim=-1)
+    def members(self, ego: Ego) -> Tensor:
+        """The members' embeddings (B, k, dim): the mean over their views."""
+        values: Tensor = self.embed(ego.x) + self.group(self._groups(ego)[..., None])
+        if self.linear:
+            return torch.einsum("bkvd,v->bkd", values, self.weights)
+        mean = torch.einsum("bkvd,v->bkd", F.relu(values), self.weights)
+        return dropout(mean, self.dropout, self.training) * ego.mask[..., None]
 
-    def _mean(self, values: Tensor) -> Tensor:
-        """Over the views."""
-        return torch.einsum("bkvd,v->bkd", values, self.weights)
+    def _groups(self, ego: Ego) -> Tensor:
+        """s in each view, (B, k, views): as it is first, then the other."""
+        sens = ego.sens[..., None].to(ego.x.dtype)
+        return torch.cat([sens, (1 - sens).expand(*ego.sens.shape, ego.x.shape[-2] - 1)], dim=-1)

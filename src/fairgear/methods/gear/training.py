@@ -100,12 +100,10 @@ class GearTask(Task):
         self.network, self.config, self.data = network, config, data
         device = data.y.device
         limit = data.labels_r2() if config.r2_limit == "labels" else float(config.r2_limit)
-        self.penalty = DependencePenalty(limit).to(device)
+        self.penalty = DependencePenalty(limit, len(data.val_rows)).to(device)
         self.weights = ModelWeights(data.moved.models).to(device)
         self.boundary = Boundary().to(device)
-        self.loss = GearLoss(
-            network, data.moved, config, self.weights, self.penalty, self.boundary
-        )
+        self.loss = GearLoss(network, data.moved, config, self.weights, self.penalty, self.boundary)
         self.modules: dict[str, nn.Module] = {
             "network": network,
             "penalty": self.penalty,
