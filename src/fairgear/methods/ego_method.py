@@ -62,10 +62,7 @@ class EgoMethod(NetworkMethod):
     ) -> Iterator[tuple[Tensor, Tensor]]:
         """A few people at a time; several processes share each chunk."""
         self._fitted_threshold()
-        device = self.torch_device()
-        for module in (self.scaler_, *self._networks().values()):
-            # `device` may have been changed since the fit.
-            module.to(device)
+        self._to_device()
         nodes = rows_of(graph, nodes)
         every = len(nodes) > len(graph.x) // 4
         index = self.ego_index(graph, None if every else nodes)
@@ -82,18 +79,23 @@ class EgoMethod(NetworkMethod):
     def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores:
         """The same from the egos of these people alone."""
         self._fitted_threshold()
-        device, graph = self.torch_device(), worlds[0].factual
-        network, _ = self._network.to(device), self.scaler_.to(device)
+        self._to_device()
+        graph = worlds[0].factual
         if self._nearby is None or self._nearby.canonical is not graph.canonical:
             self._nearby = NearbyEgos(graph.canonical)
         config = self._fitted_config
         how = PageRank(config.k, ALPHA, precision=config.ego_precision(len(graph.x)))
         egos = self._local_egos(graph, self._nearby, how)
         logits = [
-            network(egos(worlds[at : at + _TOGETHER], nodes[at : at + _TOGETHER]))[1]
+            self._network(egos(worlds[at : at + _TOGETHER], nodes[at : at + _TOGETHER]))[1]
             for at in range(0, len(worlds), _TOGETHER)
         ]
         return probabilities(torch.cat(logits).cpu())
+
+    def _to_device(self) -> None:
+        """Move what was learned: `device` may have been changed since the fit."""
+        for module in (self.scaler_, *self._networks().values()):
+            module.to(self.torch_device())
 
     def _ego_source(
         self, graph: SensitiveGraph, index: EgoIndex, order: Tensor | None = None

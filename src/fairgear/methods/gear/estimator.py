@@ -123,7 +123,9 @@ class Gear(EgoMethod):
         index = self.ego_index(graph, folder=checkpoint and checkpoint / EGOS_FOLDER)
         egos = self._ego_source(graph, index, graph.canonical.rows)
         data = GearData.of(graph, index, self._family, egos, self.seed)
-        files = FitCheckpoints(checkpoint, run_key(self, graph))
+        # Not the file's name alone: a diagram may have been changed since.
+        believed = [model.identity for model in models]
+        files = FitCheckpoints(checkpoint, run_key(self, graph, *believed))
         self.history_["network"] = train(
             GearTask(self._network, config, data),
             steps=config.steps,
@@ -150,10 +152,10 @@ class Gear(EgoMethod):
         return EgoSource(graph, index, self.scaler_, self.torch_device(), order, views)
 
     def _local_egos(self, graph: SensitiveGraph, egos: NearbyEgos, how: PageRank) -> LocalEgos:
-        if self._factual is None or not self._factual[0].holds(graph):
-            self.scaler_.check(graph)
-            self._factual = (Snapshot(graph), self._family.views_in(graph))
-        return LocalEgos(graph, self._factual[1], self._family.views_of, egos, how)
+        kept, device = self._factual, self.torch_device()
+        if kept is None or kept[1].device.type != device.type or not kept[0].holds(graph):
+            self._factual = kept = (Snapshot(graph), self._family.views_in(graph))
+        return LocalEgos(graph, kept[1], self._family.views_of, egos, how)
 
     def _build(self, width: int, sens_column: int | None) -> None:
         config = self._settings
@@ -177,7 +179,7 @@ class Gear(EgoMethod):
         ranks = RankScores(len(self.scaler_.mean)).to(device)
         try:
             self._family = Family.from_state(
-                tensors, facts["family"], self.scaler_, ranks, self.seed, views
+                path, tensors, facts["family"], self.scaler_, ranks, self.seed, views
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged(path) from error

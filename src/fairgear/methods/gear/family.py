@@ -23,9 +23,11 @@ from fairgear.causal import (
 from fairgear.causal.diagram import SUFFIXES
 from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.hashing import mix, node_hash, uniform
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import FAMILY
 from fairgear.methods.ranks import RankScores
+from fairgear.tensor_files import take
 
 Floats = NDArray[np.float64]
 # Added to the seed of the maps' noise: who gets which of several shared values must not be what an
@@ -107,6 +109,7 @@ class Family:
 
     def views_in(self, graph: SensitiveGraph, rows: Tensor | None = None) -> Tensor:
         """The views of everybody in a graph, or of some rows."""
+        self.scaler.check(graph)
         rows = torch.arange(len(graph.x)) if rows is None else rows.cpu()
         device = self.scaler.mean.device
         found = torch.empty(len(rows), self.views, self.width, device=device)
@@ -117,16 +120,19 @@ class Family:
 
     def state(self) -> tuple[dict[str, Tensor], list[dict[str, Any]]]:
         """What was learned, as `from_state` reads it."""
-        tensors, facts = {}, []
+        tensors: dict[str, Tensor] = {}
+        facts: list[dict[str, Any]] = []
         for number, model in enumerate(self.models):
             own, about = model.state()
             tensors |= {f"family.{number}.{name}": value for name, value in own.items()}
-            facts.append(about)
+            shapes = {name: list(value.shape) for name, value in own.items()}
+            facts.append({"model": about, "tensors": shapes})
         return tensors, facts
 
     @classmethod
     def from_state(
         cls,
+        path: Path,
         tensors: dict[str, Tensor],
         facts: Sequence[dict[str, Any]],
         scaler: FeatureScaler,
@@ -134,12 +140,14 @@ class Family:
         seed: int,
         views: bool,
     ) -> Self:
-        """The family that `state` described."""
+        """The family that `state` described, from the file at `path`."""
         models = []
         for number, about in enumerate(facts):
-            prefix = f"family.{number}."
-            own = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-            models.append(FeatureModel.from_state(own, about))
+            own = {
+                name: take(path, tensors, f"family.{number}.{name}", torch.Size(shape))
+                for name, shape in about["tensors"].items()
+            }
+            models.append(FeatureModel.from_state(own, about["model"]))
         return cls(models, scaler, ranks, seed, views)
 
 
@@ -209,8 +217,8 @@ class MovedPeople:
             x, sens, node_id = _rows_of(graph, rows[part])
             for number, other in enumerate(draws):
                 moved = [other.moved(one, x, sens, node_id) for one in range(self.models - 1)]
-                rng = np.random.default_rng([seed, number, begin])
-                for one, new in enumerate([*moved, _mixture(moved, rng)]):
+                mixed = _mixture(moved, node_hash(node_id.numpy(), seed, f"mixture {number}"))
+                for one, new in enumerate([*moved, mixed]):
                     self._views[part, number * self.models + one] = family.views_of(
                         new, 1 - sens, node_id
                     )
@@ -241,15 +249,18 @@ def _draws(family: Family, graph: SensitiveGraph, count: int, seed: int) -> Iter
             yield family
 
 
-def _mixture(moved: Sequence[Tensor], rng: np.random.Generator) -> Tensor:
-    """A random mixture of what the models make of each value."""
-    first = moved[0]
-    weights = torch.from_numpy(rng.dirichlet(np.ones(len(moved)), size=tuple(first.shape)))
-    return torch.stack([weights[..., one] * new for one, new in enumerate(moved)]).sum(dim=0)
+def _mixture(moved: Sequence[Tensor], hashed: NDArray[np.uint64]) -> Tensor:
+    """A random mixture of what the models make of each value, by a hash of each person."""
+    places = np.arange(moved[0].shape[1] * len(moved), dtype=np.uint64).reshape(len(moved), -1)
+    draws = [torch.from_numpy(uniform(mix(hashed[:, None] ^ own))) for own in places]
+    # Exponential numbers, divided by their sum, are uniform among all weights.
+    weights = torch.stack([-torch.log1p(-one) for one in draws]).clamp(min=1e-12)
+    return (weights / weights.sum(dim=0) * torch.stack(list(moved))).sum(dim=0)
 
 
 def _rows_of(graph: SensitiveGraph, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    return tuple(of[rows.to(of.device)].cpu() for of in (graph.x, graph.sens, graph.node_id))
+    x, sens, ids = (of[rows.to(of.device)].cpu() for of in (graph.x, graph.sens, graph.node_id))
+    return x, sens, ids
 
 
 def _table(x: Tensor) -> Floats:

@@ -54,7 +54,8 @@ class ModelWeights(nn.Module):
     def update(self, sums: Tensor, counts: Tensor) -> None:
         """Take in the inconsistency of a step, summed by model, and how often each was drawn."""
         seen = counts > 0
-        mean = torch.where(seen, sums / counts.clamp(min=1), self.running)
+        # Counts are means over micro-batches, and may be below one.
+        mean = torch.where(seen, sums / torch.where(seen, counts, 1.0), self.running)
         self.running.lerp_(mean, _SHARE)
 
 
@@ -150,7 +151,7 @@ class GearLoss:
             if self.penalty.active:
                 parts["dependence"] = objectives.dependence(factual, sens_around)
             self.network.train()
-        weights = {
+        weights: dict[str, float | Tensor] = {
             "consistency": self.config.fairness_weight,
             "dependence": self.penalty.weight,
         }

@@ -75,7 +75,7 @@ class GearData:
             with seeded(seed, "pool"):
                 pool = torch.randperm(len(y))[: max(1, most // index.k)].sort().values
             rows = order[torch.cat([pool, val.cpu()])]
-            members = index.ids[rows.to(index.ids.device)].long().unique()
+            members = torch.unique(index.ids[rows.to(index.ids.device)].long())
         return cls(
             egos,
             MovedPeople(family, graph, members, seed),
