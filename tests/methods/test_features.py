@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 
 from fairgear import SensitiveGraph
 from fairgear.errors import GraphError
 from fairgear.methods import features
 from fairgear.methods.features import Erasure, FeatureScaler
-from fairgear.methods.gear.inputs import EvenNorm, UnitRows
 from tests.graphs import random_graph
 
 
@@ -29,18 +25,6 @@ def with_column(graph: SensitiveGraph, at: int | None) -> SensitiveGraph:
 
 def scaler_of(graph: SensitiveGraph) -> FeatureScaler:
     return FeatureScaler(graph.x.shape[1], graph.sens_column).fit(graph)
-
-
-def unit_rows_of(
-    graph: SensitiveGraph, share: float | None = 1.0
-) -> Callable[[SensitiveGraph], Tensor]:
-    """Scaled, erased and brought to unit norm, as Gear learns to on `graph`."""
-    scaler = scaler_of(graph)
-    erasure = None
-    if share is not None:
-        erasure = Erasure(len(scaler.mean), share).fit(scaler(graph), graph.sens)
-    rows = UnitRows(len(scaler.mean)).fit(scaler(graph), graph.sens, scaler, erasure)
-    return lambda other: rows(scaler(other), other.sens, erasure)
 
 
 @pytest.mark.parametrize("at", [0, 1, 3, None])
@@ -83,63 +67,6 @@ def test_columns_other_than_the_fitted_ones_are_refused() -> None:
     for other in (random_graph(n=50, d=5), with_column(graph, 0), with_column(graph, None)):
         with pytest.raises(GraphError, match=r"^[^\n]*allowed: 4 columns, sens_column 1[^\n]*$"):
             scaler(other)
-
-
-def test_where_columns_add_up_to_a_constant_nothing_but_the_factor_is_lost() -> None:
-    graph = random_graph(n=300)
-    x = graph.x.clone()
-    kind = torch.randint(0, 2, (300,), generator=torch.Generator().manual_seed(0)).float()
-    x[:, 0], x[:, 2] = kind, 1 - kind
-    graph = graph.replace(x=x)
-    prepared = unit_rows_of(graph, share=None)
-    assert torch.allclose(prepared(graph), scaler_of(graph)(graph), atol=0.05)
-    shrunk = x * torch.tensor([0.95, 1.0, 0.95, 0.95])
-    assert torch.allclose(prepared(graph.replace(x=shrunk)), prepared(graph), atol=1e-4)
-
-
-@pytest.mark.parametrize("share", [None, 1.0])
-def test_neither_a_factor_nor_a_move_along_v_changes_erased_unit_rows(
-    share: float | None,
-) -> None:
-    graph = random_graph(n=200)
-    x = graph.x + 2 * graph.sens[:, None] * torch.tensor([1.0, 0.0, -0.5, 0.3])
-    graph = graph.replace(x=x)
-    prepared = unit_rows_of(graph, share)
-    shrunk = 0.95 * graph.x
-    shrunk[:, 1] = graph.x[:, 1]
-    assert torch.allclose(prepared(graph.replace(x=shrunk)), prepared(graph), atol=1e-4)
-    v = graph.x[graph.sens == 1].mean(dim=0) - graph.x[graph.sens == 0].mean(dim=0)
-    v[1] = 0
-    moved = 0.95 * (graph.x + 0.4 * v)
-    moved[:, 1] = graph.x[:, 1]
-    same = torch.allclose(prepared(graph.replace(x=moved)), prepared(graph), atol=1e-3)
-    assert same == (share == 1.0)
-
-
-def test_the_norm_is_learned_from_what_is_left_after_erasing() -> None:
-    graph = random_graph(n=400)
-    sens = graph.sens.float()
-    x = graph.x.clone()
-    # Without v, which both columns have, their sum is the same for everybody.
-    kind = (x[:, 3] > 0).float()
-    x[:, 0], x[:, 2] = kind + 2 * sens, 1 - kind + 2 * sens
-    graph = graph.replace(x=x)
-    scaler = scaler_of(graph)
-    erasure = Erasure(3, 1.0).fit(scaler(graph), graph.sens)
-    rows = UnitRows(3).fit(scaler(graph), graph.sens, scaler, erasure)
-    own = rows._own(scaler(graph), graph.sens, erasure)
-    learned_before = EvenNorm(3).fit(rows._own(scaler(graph), graph.sens, None))
-    found, other = rows.norm(own), learned_before(own)
-    assert float(found.std() / found.mean()) < 0.5 * float(other.std() / other.mean())
-
-
-def test_a_row_of_zeros_has_no_norm_and_stays_finite() -> None:
-    graph = random_graph(n=50)
-    x = graph.x.clone()
-    x[3] = 0
-    x[3, 1] = graph.sens[3]
-    graph = graph.replace(x=x)
-    assert bool(torch.isfinite(unit_rows_of(graph, share=None)(graph)).all())
 
 
 def groups(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

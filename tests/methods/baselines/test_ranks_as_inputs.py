@@ -44,7 +44,7 @@ def fitted(name: str, people: SensitiveGraph, **settings: Any) -> Method:
 
 
 def test_every_baseline_is_listed() -> None:
-    assert set(SETTINGS) == {name for name in METHODS if name != "gear"}
+    assert set(SETTINGS) == {name for name in METHODS if not name.startswith("gear")}
 
 
 @pytest.mark.parametrize("name", SETTINGS)
