@@ -179,7 +179,7 @@ class Gear(EgoMethod):
         ranks = RankScores(len(self.scaler_.mean)).to(device)
         try:
             self._family = Family.from_state(
-                path, tensors, facts["family"], self.scaler_, ranks, self.seed, views
+                path, tensors, facts["family"], self.scaler_, ranks, views
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged(path) from error

@@ -68,7 +68,7 @@ class Family:
         self.ranks = ranks
         self.views = 1 + len(self.models) if views else 1
         self.scaler = scaler
-        self._seed = seed + _OWN_NOISE
+        self.seed = seed
 
     @classmethod
     def fit(
@@ -97,7 +97,7 @@ class Family:
         """Rows of a graph's features, had everybody been of the other group."""
         before = sens.cpu().numpy()
         rows = self.models[model].moved(
-            _table(x), before, 1 - before, node_id.cpu(), seed=self._seed
+            _table(x), before, 1 - before, node_id.cpu(), seed=self.seed + _OWN_NOISE
         )
         return torch.from_numpy(rows)
 
@@ -118,37 +118,36 @@ class Family:
             found[part] = self.views_of(*_rows_of(graph, rows[part]))
         return found
 
-    def state(self) -> tuple[dict[str, Tensor], list[dict[str, Any]]]:
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """What was learned, as `from_state` reads it."""
         tensors: dict[str, Tensor] = {}
-        facts: list[dict[str, Any]] = []
+        models: list[dict[str, Any]] = []
         for number, model in enumerate(self.models):
             own, about = model.state()
             tensors |= {f"family.{number}.{name}": value for name, value in own.items()}
             shapes = {name: list(value.shape) for name, value in own.items()}
-            facts.append({"model": about, "tensors": shapes})
-        return tensors, facts
+            models.append({"model": about, "tensors": shapes})
+        return tensors, {"models": models, "seed": self.seed}
 
     @classmethod
     def from_state(
         cls,
         path: Path,
         tensors: dict[str, Tensor],
-        facts: Sequence[dict[str, Any]],
+        facts: dict[str, Any],
         scaler: FeatureScaler,
         ranks: RankScores,
-        seed: int,
         views: bool,
     ) -> Self:
         """The family that `state` described, from the file at `path`."""
         models = []
-        for number, about in enumerate(facts):
+        for number, about in enumerate(facts["models"]):
             own = {
                 name: take(path, tensors, f"family.{number}.{name}", torch.Size(shape))
                 for name, shape in about["tensors"].items()
             }
             models.append(FeatureModel.from_state(own, about["model"]))
-        return cls(models, scaler, ranks, seed, views)
+        return cls(models, scaler, ranks, int(facts["seed"]), views)
 
 
 def models_of(causal: str) -> list[FeatureModel]:

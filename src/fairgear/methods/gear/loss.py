@@ -181,10 +181,11 @@ class GearLoss:
         return self._noisy(replace(ego, x=x, sens=sens * ego.mask))
 
     def _noisy(self, ego: Ego) -> Ego:
-        """Egos that lost a share of their edges and gained as many elsewhere.
+        """Egos that lost a share of their edges and gained others.
 
-        The share is drawn for each ego up to `edge_noise`: an encoder whose output hardly depends
-        on it does not rely on edges that another world would not have.
+        They gain as many as they lost, less the share of pairs that are edges already. The share
+        is drawn for each ego up to `edge_noise`: an encoder whose output hardly depends on it does
+        not rely on edges that another world would not have.
         """
         if self.config.edge_noise == 0 or not self.config.reads_graph:
             return ego

@@ -1,0 +1,343 @@
+"""The family of causal models, and people as it moves them, against computations of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairgear import SensitiveGraph
+from fairgear.causal import FEATURE_MODELS, Columns, FeatureSequential
+from fairgear.errors import FairgearError, GraphError, ParameterError
+from fairgear.methods.egos import Ego
+from fairgear.methods.features import FeatureScaler
+from fairgear.methods.gear.config import FAMILY, GearConfig
+from fairgear.methods.gear.family import Family, MovedPeople, learners, models_of
+from fairgear.methods.gear.network import GearNetwork
+from fairgear.methods.ranks import RankScores
+from tests.graphs import random_graph
+
+DIAGRAM = "parents: {f2: [f1, f0], f0: [f1]}\n"
+Floats = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def people() -> SensitiveGraph:
+    """Groups that differ, a column of shared values, and few enough that every value is a knot."""
+    graph = random_graph(n=240, edges=400, seed=3, d=6)
+    x = graph.x.clone()
+    x[:, 0] += 1.5 * graph.sens
+    x[:, 2] = (2 * x[:, 2] + graph.sens).round()
+    x[:, 3] = (x[:, 3] * (1 + graph.sens)).exp()
+    return graph.replace(x=x)
+
+
+def family_of(
+    graph: SensitiveGraph, names: tuple[str, ...] = FAMILY, seed: int = 7, views: bool = True
+) -> Family:
+    scaler = FeatureScaler(graph.x.shape[1], graph.sens_column).fit(graph, graph.canonical.rows)
+    ranks = RankScores(len(scaler.mean)).fit(scaler(graph)[graph.canonical.rows])
+    models = [FEATURE_MODELS[name]() for name in names]
+    return Family.fit(models, graph, learners(graph), scaler, ranks, seed, views)
+
+
+def reordered(graph: SensitiveGraph) -> tuple[SensitiveGraph, Tensor]:
+    order = torch.randperm(len(graph.x), generator=torch.Generator().manual_seed(5))
+    return graph.permute(order), order
+
+
+def moved_rows(graph: SensitiveGraph, seed: int, names: tuple[str, ...] = FAMILY) -> list[Floats]:
+    """Everybody in the other group, by each model as fitted to the training people."""
+    table, sens = graph.x.double().numpy(), graph.sens.numpy()
+    train = graph.train_mask.numpy()
+    assert min(np.bincount(sens[train])) >= 30
+    return [
+        FEATURE_MODELS[name]()
+        .fit(table, sens, Columns.of(graph), train)
+        .moved(table, sens, 1 - sens, graph.node_id, seed=seed)
+        for name in names
+    ]
+
+
+def standardised(of: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """Rows as numbers of standard deviations, and as interpolated ranks, of the columns `of`."""
+    of, rows = np.delete(of, 1, axis=1), np.delete(rows, 1, axis=1)
+    ranks = np.empty_like(rows)
+    for place, (column, values) in enumerate(zip(of.T, rows.T, strict=True)):
+        known, counts = np.unique(column, return_counts=True)
+        middle = np.cumsum(counts) - counts / 2
+        own = np.interp(column, known, middle)
+        ranks[:, place] = (np.interp(values, known, middle) - own.mean()) / own.std()
+    return (rows - of.mean(axis=0)) / of.std(axis=0), ranks
+
+
+def test_views_are_values_and_ranks_as_they_are_and_moved(people: SensitiveGraph) -> None:
+    table = people.x.double().numpy()
+    views = family_of(people).views_in(people)
+    assert views.shape == (240, 4, 10)
+    assert views.dtype == torch.float32
+    rows = [table, *moved_rows(people, 7 + 2**40)]
+    for place, one in enumerate(rows):
+        values, ranks = standardised(table, one)
+        np.testing.assert_allclose(views[:, place, :5], values.clip(-8, 8), atol=1e-4)
+        np.testing.assert_allclose(views[:, place, 5:], ranks, atol=0.01)
+    assert abs(standardised(table, rows[3])[0]).max() > 8, "nobody is far enough to be cut off"
+    other = family_of(people, seed=8).views_in(people)
+    assert torch.equal(other[:, :2], views[:, :2])
+    assert not torch.equal(other, views)
+
+
+def test_some_rows_in_pieces_and_few_views_are_those_of_all(
+    people: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family = family_of(people)
+    whole = family.views_in(people)
+    monkeypatch.setattr("fairgear.methods.gear.family._CHUNK", 7)
+    some = torch.tensor([200, 3, 3, 11, 0, 17, 80, 90, 239])
+    assert torch.equal(family.views_in(people), whole)
+    assert torch.equal(family.views_in(people, some), whole[some])
+    plain = family_of(people, views=False)
+    assert plain.views == 1
+    assert torch.equal(plain.views_in(people), whole[:, :1])
+    with pytest.raises(GraphError, match="columns"):
+        family.views_in(random_graph(n=30, d=5))
+
+
+def test_noise_is_not_that_of_an_audit_with_the_same_seed(people: SensitiveGraph) -> None:
+    family = family_of(people)
+    audits = moved_rows(people, 7)
+    same = [
+        np.array_equal(family.moved(one, people.x, people.sens, people.node_id).numpy(), audit)
+        for one, audit in enumerate(audits)
+    ]
+    # The shift has no noise; a quantile that several people share is drawn.
+    assert same[FAMILY.index("shift")]
+    assert not same[FAMILY.index("quantile")]
+
+
+def test_who_is_moved_by_a_single_model_that_leads_back_gets_the_same_answer(
+    people: SensitiveGraph,
+) -> None:
+    family = family_of(people, ("shift",))
+    assert family.models[0].composes
+    new = family.moved(0, people.x, people.sens, people.node_id)
+    factual = family.views_of(people.x, people.sens, people.node_id)
+    moved = family.views_of(new, 1 - people.sens, people.node_id)
+    torch.testing.assert_close(moved, factual.flip(1), atol=1e-4, rtol=0)
+    torch.manual_seed(0)
+    network = GearNetwork(family.width, family.views, GearConfig(dim=8)).eval()
+    adjacency = (1 - torch.eye(4)).expand(60, 4, 4)
+    everyone = torch.ones(60, 4, dtype=torch.bool)
+
+    def logits(views: Tensor, sens: Tensor) -> Tensor:
+        x = views.reshape(60, 4, *views.shape[1:])
+        found: Tensor = network(Ego(x, sens.reshape(60, 4), adjacency, everyone))[1].detach()
+        return found
+
+    expected = logits(factual, people.sens)
+    torch.testing.assert_close(logits(moved, 1 - people.sens), expected, atol=1e-4, rtol=0)
+    # s alone would be noticed, and so would features alone.
+    assert not torch.allclose(logits(factual, 1 - people.sens), expected, atol=1e-2)
+    assert not torch.allclose(logits(moved, people.sens), expected, atol=1e-2)
+
+
+def learned(family: Family) -> dict[str, Tensor]:
+    return family.state()[0]
+
+
+def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[k], other[k]) for k in one)
+
+
+def test_maps_are_learned_from_training_people_alone(people: SensitiveGraph) -> None:
+    train = people.train_mask
+    low, high = people.x[train].amin(dim=0), people.x[train].amax(dim=0)
+    inside = people.replace(x=people.x.clamp(low, high))
+    expected = learned(family_of(inside))
+
+    def with_zeros(rows: Tensor) -> SensitiveGraph:
+        """Some people without features; the ends of the columns stay."""
+        x = inside.x.clone()
+        x[rows] = 0
+        x[:, 1] = inside.x[:, 1]
+        return inside.replace(x=x.clamp(low, high))
+
+    assert same(learned(family_of(with_zeros(~train))), expected)
+    assert not same(learned(family_of(with_zeros(train.nonzero()[5:9, 0]))), expected)
+    moved, _ = reordered(inside)
+    assert same(learned(family_of(moved)), expected)
+
+
+@pytest.mark.parametrize(("people", "who"), [(600, "train"), (150, "train and val"), (60, "all")])
+def test_maps_are_learned_from_more_people_where_a_group_has_few(people: int, who: str) -> None:
+    graph, _ = reordered(random_graph(n=people, edges=2 * people, seed=2))
+    ids = graph.node_id[torch.from_numpy(learners(graph))[graph.canonical.rows.argsort()]]
+    # Parts are every third of the ids.
+    parts = {"train": {0}, "train and val": {0, 1}, "all": {0, 1, 2}}[who]
+    assert set(ids.tolist()) == {one for one in range(people) if one % 3 in parts}
+
+
+@pytest.mark.parametrize(
+    ("causal", "names"),
+    [
+        ("family", ["shift", "quantile", "gaussian"]),
+        ("quantile+gaussian", ["quantile", "gaussian"]),
+        ("gaussian, shift", ["gaussian", "shift"]),
+        (" sequential ", ["sequential"]),
+    ],
+)
+def test_a_setting_names_its_models(causal: str, names: list[str]) -> None:
+    found = models_of(causal)
+    assert [model.identity for model in found] == names
+    assert not any(model.fitted for model in found)
+
+
+def test_a_file_is_a_diagram(tmp_path: Path) -> None:
+    path = tmp_path / "Believed.YAML"
+    path.write_text(DIAGRAM)
+    (model,) = models_of(str(path))
+    assert isinstance(model, FeatureSequential)
+    assert model.diagram is not None
+    assert model.diagram.parents["f2"] == ("f1", "f0")
+
+
+@pytest.mark.parametrize("causal", ["nosuch", "shift+nosuch", "shift+shift", "", "family+shift"])
+def test_what_names_no_model_is_refused_in_one_line(causal: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^causal: got '{causal}'".replace("+", r"\+")) as at:
+        models_of(causal)
+    assert "\n" not in str(at.value)
+    assert all(name in str(at.value) for name in FEATURE_MODELS)
+
+
+def test_a_file_that_is_no_diagram_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "diagram.yaml"
+    for text in (None, "- 3", "parents: {f0: [f2], f2: [f0]}"):
+        if text is not None:
+            path.write_text(text)
+        with pytest.raises(FairgearError, match=r"^diagram [^\n]*diagram\.yaml[^\n]*$"):
+            models_of(str(path))
+
+
+EVERY = torch.arange(240)
+
+
+def asked(moved: MovedPeople, rows: Tensor, model: int, draw: int) -> Tensor:
+    """What it gives for rows, each an ego of its own."""
+    which = torch.ones(len(rows), dtype=torch.long)
+    return moved(rows[:, None], model * which, draw * which)[:, 0]
+
+
+def test_moved_people_are_seen_as_the_family_sees_them(people: SensitiveGraph) -> None:
+    family = family_of(people)
+    moved = MovedPeople(family, people, None, seed=7)
+    assert moved.models == 4
+    for number, rows in enumerate(moved_rows(people, 7 + 2**40)):
+        new = torch.from_numpy(rows)
+        expected = family.views_of(new, 1 - people.sens, people.node_id)
+        assert torch.equal(asked(moved, EVERY, number, draw=0), expected)
+    # A batch of egos has one model and one draw each.
+    n_id = torch.tensor([[3, 9], [9, 100]])
+    found = moved(n_id, torch.tensor([1, 3]), torch.tensor([0, 5]))
+    assert torch.equal(found[0], asked(moved, n_id[0], 1, 0))
+    assert torch.equal(found[1], asked(moved, n_id[1], 3, 5))
+
+
+def test_later_draws_are_fitted_to_thirds_of_the_learners(
+    people: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family = family_of(people)
+    masks: list[NDArray[np.bool_]] = []
+    seeds: list[int] = []
+    fit = Family.fit.__func__  # type: ignore[attr-defined]  # the function behind the classmethod
+
+    def spy(models: Any, graph: Any, some: Any, scaler: Any, ranks: Any, seed: int) -> Family:
+        masks.append(some)
+        seeds.append(seed)
+        made: Family = fit(Family, models, graph, some, scaler, ranks, seed)
+        return made
+
+    monkeypatch.setattr(Family, "fit", spy)
+    moved = MovedPeople(family, people, None, seed=7)
+    assert len(masks) == moved.DRAWS - 1
+    train = people.train_mask.numpy()
+    for mask in masks:
+        assert not (mask & ~train).any()
+        assert 0.15 < mask.sum() / train.sum() < 0.55
+    assert len({mask.tobytes() for mask in masks}) == len(set(seeds)) == len(masks)
+    table, sens = people.x.double().numpy(), people.sens.numpy()
+    model = FEATURE_MODELS["gaussian"]().fit(table, sens, Columns.of(people), masks[2])
+    new = model.moved(table, sens, 1 - sens, people.node_id, seed=seeds[2] + 2**40)
+    expected = family.views_of(torch.from_numpy(new), 1 - people.sens, people.node_id)
+    found = asked(moved, EVERY, FAMILY.index("gaussian"), draw=3)
+    torch.testing.assert_close(found, expected)
+    assert not torch.allclose(found, asked(moved, EVERY, FAMILY.index("gaussian"), 0), atol=0.1)
+
+
+def test_thirds_without_a_group_are_left_out(people: SensitiveGraph) -> None:
+    sens = torch.zeros_like(people.sens)
+    sens[:2] = 1
+    x = people.x.clone()
+    x[:, 1] = sens
+    graph = people.replace(x=x, sens=sens)
+    moved = MovedPeople(family_of(graph, ("shift",)), graph, None, seed=0)
+    first = asked(moved, EVERY, 0, 0)
+    again = [torch.equal(asked(moved, EVERY, 0, draw), first) for draw in range(1, 6)]
+    assert any(again)
+
+
+def test_a_mixture_lies_evenly_between_its_models(people: SensitiveGraph) -> None:
+    moved = MovedPeople(family_of(people), people, None, seed=7)
+    columns = [0, 2, 3, 4]
+    shares = []
+    for draw in range(moved.DRAWS):
+        seen = [asked(moved, EVERY, model, draw)[:, 0, columns] for model in range(4)]
+        own = torch.stack(seen[:3])
+        assert bool((seen[3] >= own.amin(dim=0) - 1e-4).all())
+        assert bool((seen[3] <= own.amax(dim=0) + 1e-4).all())
+    two = MovedPeople(family_of(people, ("shift", "quantile")), people, None, seed=7)
+    for draw in range(two.DRAWS):
+        one, other, mixed = (asked(two, EVERY, model, draw)[:, 0, :5] for model in range(3))
+        apart = (one - other).abs() > 0.05
+        shares.append(((mixed - other) / (one - other))[apart])
+    share = torch.cat(shares)
+    # Uniform from 0 to 1: another number for each person, column and draw.
+    away = 4 / len(share) ** 0.5
+    assert float(share.mean()) == pytest.approx(0.5, abs=away / 12**0.5)
+    assert float(share.var()) == pytest.approx(1 / 12, abs=away * (1 / 80 - 1 / 144) ** 0.5)
+    assert len(share.unique()) > 0.9 * len(share)  # type: ignore[no-untyped-call]
+
+
+def test_a_pool_and_another_order_give_the_same_people(
+    people: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family = family_of(people)
+    whole = MovedPeople(family, people, None, seed=7)
+    pool = torch.tensor([5, 17, 30, 31, 200, 239])
+    some = MovedPeople(family, people, pool, seed=7)
+    graph, order = reordered(people)
+    monkeypatch.setattr("fairgear.methods.gear.family._CHUNK", 50)
+    moved = MovedPeople(family, graph, None, seed=7)
+    other = MovedPeople(family, people, None, seed=8)
+    for model in range(4):
+        for draw in (0, 3):
+            expected = asked(whole, EVERY, model, draw)
+            assert torch.equal(asked(some, pool, model, draw), expected[pool])
+            assert torch.equal(asked(moved, EVERY, model, draw), expected[order])
+    assert not torch.equal(asked(other, EVERY, 3, 0), asked(whole, EVERY, 3, 0))
+    assert some._views.nbytes == 6 * MovedPeople.bytes_each(family)
+
+
+def test_a_family_comes_back_from_its_state(people: SensitiveGraph) -> None:
+    family = family_of(people)
+    tensors, facts = family.state()
+    given = (family.scaler, family.ranks, True)
+    back = Family.from_state(Path("weights"), tensors, facts, *given)
+    assert torch.equal(back.views_in(people), family.views_in(people))
+    name = "family.1.ends"
+    with pytest.raises(FairgearError, match=rf"^weights {name} in weights[^\n]*$"):
+        Family.from_state(Path("weights"), tensors | {name: tensors[name][:1]}, facts, *given)
