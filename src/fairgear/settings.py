@@ -85,7 +85,7 @@ class Setting:
         elif self.limit is not None:
             words += f" from {self.limit.low} to {self.limit.high}"
         if self.words is not None:
-            words = ", ".join([*self.words, words])
+            words = f"{', '.join(self.words)} or {words}"
         return words + (" or none" if self.optional else "")
 
 

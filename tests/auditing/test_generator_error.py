@@ -10,9 +10,10 @@ from fairgear import SensitiveGraph
 from fairgear.auditing import generator_error
 from fairgear.causal import flipped, for_graph
 from fairgear.errors import ParameterError
-from fairgear.methods import Gear, GeneratorConfig
+from fairgear.methods import GearPaper
 from fairgear.methods.egos import Ego
-from fairgear.methods.gear.generator import VaeGenerator
+from fairgear.methods.gear_paper.config import VaeConfig
+from fairgear.methods.gear_paper.generator import VaeGenerator
 from tests.auditing.models import small_graph
 
 
@@ -21,13 +22,14 @@ def graph() -> SensitiveGraph:
     return small_graph(200)
 
 
-def fitted(graph: SensitiveGraph, variant: str) -> Gear:
-    generator = GeneratorConfig(steps=60, hidden=32)
-    return Gear(device="cpu", variant=variant, steps=2, dim=8, k=10, generator=generator).fit(graph)
+def fitted(graph: SensitiveGraph, variant: str) -> GearPaper:
+    generator = VaeConfig(steps=60, hidden=32)
+    model = GearPaper(device="cpu", variant=variant, steps=2, dim=8, k=10, generator=generator)
+    return model.fit(graph)
 
 
 @pytest.fixture(scope="module")
-def gear(graph: SensitiveGraph) -> Gear:
+def gear(graph: SensitiveGraph) -> GearPaper:
     return fitted(graph, "full")
 
 
@@ -45,7 +47,7 @@ class Exact:
 
 
 def test_an_exact_generator_has_no_error(
-    gear: Gear, graph: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
+    gear: GearPaper, graph: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exact = Exact((graph.mechanism.v / gear.scaler_.scale).float())
     monkeypatch.setattr(gear, "generator", lambda: exact)
@@ -56,7 +58,7 @@ def test_an_exact_generator_has_no_error(
     assert 0 < result.edge_precision < 1
 
 
-def test_exact_edges_by_brute_force(gear: Gear, graph: SensitiveGraph) -> None:
+def test_exact_edges_by_brute_force(gear: GearPaper, graph: SensitiveGraph) -> None:
     result = generator_error(gear, graph)
     truth, moved = for_graph(graph), 0
     for i in graph.test_mask.nonzero()[:, 0].tolist():
@@ -66,7 +68,7 @@ def test_exact_edges_by_brute_force(gear: Gear, graph: SensitiveGraph) -> None:
     assert result.edges_changed + result.edges_outside == moved > 0
 
 
-def test_a_learned_generator(gear: Gear, graph: SensitiveGraph) -> None:
+def test_a_learned_generator(gear: GearPaper, graph: SensitiveGraph) -> None:
     assert isinstance(gear.generator(), VaeGenerator)
     result = generator_error(gear, graph, people=15)
     assert result.people == 15
@@ -83,7 +85,7 @@ def test_a_flip_alone_explains_nothing(graph: SensitiveGraph) -> None:
     assert result.edge_recall == 0
 
 
-def test_relabelling_changes_no_feature(gear: Gear, graph: SensitiveGraph) -> None:
+def test_relabelling_changes_no_feature(gear: GearPaper, graph: SensitiveGraph) -> None:
     order = torch.randperm(len(graph.x), generator=torch.Generator().manual_seed(1))
     first = generator_error(gear, graph, people=15)
     second = generator_error(gear, graph.permute(order), people=15)

@@ -72,7 +72,7 @@ def test_own_data_without_labels(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def run(here: Path) -> Path:
     """A run on one's own data, with another seed than the usual one."""
-    typed = [*OWN, "--seed", "3", *small(20, 10)]
+    typed = [*OWN, "--seed", "3", *small(20)]
     assert main(["run", *typed, "--out", "run"]) == 0
     return here / "run"
 

@@ -30,7 +30,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "your-data.md"
 
 
 def run(*typed: str) -> int:
-    return main(["run", *typed, *small(20, 10), "--quick"])
+    return main(["run", *typed, *small(20), "--quick"])
 
 
 def run_logistic(*typed: str) -> int:

@@ -20,7 +20,8 @@ from torch import Tensor
 import fairgear as fg
 from fairgear.cli import main
 from fairgear.files import TEMPORARY
-from fairgear.methods import METHODS, GearConfig
+from fairgear.methods import METHODS, GearConfig, GearPaperConfig
+from fairgear.methods.gear.config import VALIDATE_EVERY
 from fairgear.methods.gear.training import GearTask
 from fairgear.metrics import METRICS
 from fairgear.runs.config import RunConfig
@@ -31,15 +32,15 @@ from tests.cli.audits import UNUSUAL
 from tests.processes import exit_code
 
 
-def small(steps: int, generator_steps: int) -> list[str]:
+def small(steps: int) -> list[str]:
     """Flags for a model of 8 dimensions."""
-    settings = {"dim": 8, "k": 6, "steps": steps, "generator.steps": generator_steps}
+    settings = {"dim": 8, "k": 6, "steps": steps}
     typed = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     return [*typed, "--device", "cpu"]
 
 
 def run(*arguments: str, out: Path) -> int:
-    return main(["run", *arguments, *small(30, 15), "--quick", "--out", str(out)])
+    return main(["run", *arguments, *small(30), "--quick", "--out", str(out)])
 
 
 @pytest.fixture(scope="module")
@@ -146,11 +147,13 @@ def test_a_training_that_diverges_after_its_best_still_has_results(
 
     def diverging(self: GearTask, number: int) -> dict[str, Tensor]:
         terms = work(self, number)
-        return {name: part * float("nan") for name, part in terms.items()} if number > 20 else terms
+        late = number > VALIDATE_EVERY
+        return {name: part * float("nan") for name, part in terms.items()} if late else terms
 
     monkeypatch.setattr(GearTask, "step", diverging)
-    assert run(out=tmp_path / "out") == 0
-    last = results(tmp_path / "out")["training"]["history"]["network"]["training"][-1]
+    out = tmp_path / "out"
+    assert main(["run", *small(VALIDATE_EVERY + 10), "--quick", "--out", str(out)]) == 0
+    last = results(out)["training"]["history"]["network"]["training"][-1]
     assert last["prediction"] is None
 
 
@@ -169,9 +172,15 @@ def settled(*typed: str, out: Path) -> RunConfig:
 
 
 def test_none_can_be_typed(tmp_path: Path) -> None:
-    typed = ["--set", "erase=none", "--set", "logit-weight=0.25"]
-    expected = GearConfig(erase=None, logit_weight=0.25).to_dict()
+    typed = ["--method", "gear-paper", "--set", "epochs=none", "--set", "fairness-weight=0.25"]
+    expected = GearPaperConfig(epochs=None, fairness_weight=0.25).to_dict()
     assert settled(*typed, out=tmp_path / "out").settings == expected
+
+
+def test_a_number_or_a_word_can_be_typed(tmp_path: Path) -> None:
+    for typed, value in (("0.25", 0.25), ("labels", "labels")):
+        found = settled("--set", f"r2-limit={typed}", out=tmp_path / "out")
+        assert found.settings == GearConfig(r2_limit=value).to_dict()
 
 
 def test_defaults_and_flags_lie_over_each_other() -> None:
@@ -192,7 +201,9 @@ def test_another_method_drops_the_settings_of_the_file(finished: Path, tmp_path:
 
 
 def test_quick_limits_steps_and_audit_but_not_what_was_typed() -> None:
-    quick = RunConfig(quick=True, settings={"generator": {"steps": 60}}).completed()
+    assert RunConfig(quick=True).completed().settings["steps"] == 40
+    typed = {"generator": {"steps": 60}}
+    quick = RunConfig(quick=True, method="gear-paper", settings=typed).completed()
     assert (quick.settings["steps"], quick.settings["generator"]["steps"]) == (40, 60)
     assert (quick.self_people, quick.other_causal_models) == (50, False)
     fewer = RunConfig(quick=True, method="boosting").completed()
@@ -253,7 +264,7 @@ def bad_settings(folder: Path, text: str) -> str:
         (["--seed", "-1"], "setting seed"),
         (["--set", "k=65"], "setting k: got 65"),
         (["--set", "encoder=nosuch"], "graphsage, gcn"),
-        (["--set", "generator.steps=0"], "setting steps"),
+        (["--method", "gear-paper", "--set", "generator.steps=0"], "setting steps"),
         (["--set", "nosuch=1"], "unknown key 'nosuch'"),
         (["--gear.k", "5"], "--gear.k"),
         (["--config", "nosuch.yaml"], "settings file nosuch.yaml"),
@@ -331,16 +342,16 @@ def test_checkpoints_that_are_not_ours_are_refused(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("fairgear.methods.gear.training.GearTask.step", stop)
+        patch.setattr("fairgear.methods.gear.estimator.Gear._set_threshold", stop)
         assert run(out=out) == 130
     assert capsys.readouterr().err.endswith("interrupted; the same command resumes\n")
-    checkpoint = out / "checkpoint" / "generator.safetensors"
+    checkpoint = out / "checkpoint" / "network.safetensors"
     tensors, facts = read_tensors(checkpoint)
-    misshapen = {"vae.feature_shift": tensors["vae.feature_shift"][:1]}
+    misshapen = {"network.embed.weight": tensors["network.embed.weight"][:1]}
     write_tensors(checkpoint, tensors | misshapen, facts)
     assert run(out=out) == 2
     assert "shape" in capsys.readouterr().err.strip().splitlines()[-1]
-    moments = {"optimizer.vae.0.exp_avg": tensors["optimizer.vae.0.exp_avg"].flatten()[:1]}
+    moments = {"optimizer.network.0.exp_avg": tensors["optimizer.network.0.exp_avg"][:1]}
     for damaged, said in ((tensors | moments, facts), (tensors, {"key": facts["key"]})):
         write_tensors(checkpoint, damaged, said)
         assert run(out=out) == 2
@@ -371,21 +382,21 @@ def test_a_run_killed_at_three_moments_ends_as_one_that_was_not(
     finished: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "killed"
-    typed = ["run", *small(30, 15), "--quick", "--out", str(out)]
+    typed = ["run", *small(30), "--quick", "--out", str(out)]
 
     def kill(moment: str, calls: int) -> None:
         assert exit_code(run_killed, moment, calls, typed) == -signal.SIGKILL
 
-    def step(stage: str) -> int:
-        """The step that the checkpoint of a stage resumes from."""
-        found: int = read_tensors(out / "checkpoint" / f"{stage}.safetensors")[1]["next_step"]
+    def step() -> int:
+        """The step that the checkpoint resumes from."""
+        found: int = read_tensors(out / "checkpoint" / "network.safetensors")[1]["next_step"]
         return found
 
-    kill("fairgear.methods.gear.generator_training.VaeTask.step", 9)
-    assert step("generator") == 8
-    # Seven more checkpoints of the generator; then one of the network is written but not named.
-    kill("os.replace", 7 + 10)
-    assert (step("generator"), step("network0")) == (15, 9)
+    kill("fairgear.methods.gear.training.GearTask.step", 9)
+    assert step() == 8
+    # Nine more checkpoints; the tenth is written but not named.
+    kill("os.replace", 10)
+    assert step() == 17
     assert len(list(out.rglob(f"*{TEMPORARY}"))) == 1
     kill("fairgear.runs.execution.audit", 1)
     assert {entry.name for entry in out.iterdir()} == {"config.yaml", "model", "checkpoint"}

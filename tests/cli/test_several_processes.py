@@ -47,7 +47,7 @@ def command(out: Path, *more: str) -> list[str]:
     # With a split, the file need not be searched for masks.
     flags |= {"--split": "sixty-twenty-twenty", "--out": out}
     words = [str(word) for pair in flags.items() for word in pair]
-    return ["run", str(PEOPLE), *words, *small(20, 10), "--quick", *more]
+    return ["run", str(PEOPLE), *words, *small(150), "--quick", *more]
 
 
 def results(out: Path) -> dict[str, Any]:

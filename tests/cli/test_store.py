@@ -29,7 +29,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
         people().drop(columns="id").to_parquet("people.parquet")
         pd.DataFrame(rows_of_friends().T, columns=["a", "b"]).to_csv("friends.csv", index=False)
         assert main(["store", *EDGES, *TYPED, "--out", "graph", "--memory", "1"]) == 0
-        assert main(["run", "graph", *small(20, 10), "--quick"]) == 0
+        assert main(["run", "graph", *small(20), "--quick"]) == 0
     return folder
 
 
@@ -40,7 +40,7 @@ def inside(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_on_a_stored_graph_is_the_run_on_its_files(here: Path, tmp_path: Path) -> None:
     typed = ["people.parquet", *TYPED[2:], *EDGES, "--out", str(tmp_path / "files")]
-    assert main(["run", *typed, *small(20, 10), "--quick"]) == 0
+    assert main(["run", *typed, *small(20), "--quick"]) == 0
     folders = (here / "runs" / "graph-gear-0", tmp_path / "files")
     found = [json.loads((folder / "metrics.json").read_text()) for folder in folders]
     assert found[0]["metrics"] == found[1]["metrics"]
@@ -54,7 +54,7 @@ def test_a_run_on_a_stored_graph_is_the_run_on_its_files(here: Path, tmp_path: P
 def test_a_finished_run_is_not_run_again_and_notes_its_content(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", "graph", *small(20, 10), "--quick"]) == 0
+    assert main(["run", "graph", *small(20), "--quick"]) == 0
     assert "nothing to do" in capsys.readouterr().err
     config = yaml.safe_load((here / "runs/graph-gear-0/config.yaml").read_text())
     facts = json.loads((here / "graph/meta.json").read_text())
@@ -97,7 +97,7 @@ def test_masks_of_a_stored_graph_are_its_split(tmp_path: Path) -> None:
     parted = split(open_stored("graph"), "sixty-twenty-twenty", seed=9)
     write_stored(parted, tmp_path / "parted")
     out = tmp_path / "out"
-    assert main(["run", str(tmp_path / "parted"), *small(5, 5), "--quick", "--out", str(out)]) == 0
+    assert main(["run", str(tmp_path / "parted"), *small(5), "--quick", "--out", str(out)]) == 0
     assert yaml.safe_load((out / "config.yaml").read_text())["split"] == "given"
     table = pd.read_parquet(out / "predictions.parquet")
     assert (table.split == "test").tolist() == parted.test_mask.tolist()

@@ -6,8 +6,9 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from fairgear.methods import GearConfig
+from fairgear.methods import GearConfig, GearPaperConfig
 from fairgear.methods.egos import Ego
+from fairgear.methods.gear.config import WITHOUT_GRAPH
 from fairgear.nn import ENCODERS, Classifier, EgoEncoder, encoders
 from fairgear.nn.encoders import Infomax, JumpingKnowledge
 from fairgear.settings import settings_of
@@ -22,8 +23,10 @@ def made(name: str, layers: int = 2, dropout: float = 0.0) -> EgoEncoder:
 
 
 def test_every_encoder_that_the_settings_allow_exists() -> None:
-    allowed = settings_of(GearConfig)["encoder"].limit
+    allowed = settings_of(GearPaperConfig)["encoder"].limit
     assert sorted(allowed or ()) == sorted(NAMES)
+    own = set(settings_of(GearConfig)["encoder"].limit or ()) - set(WITHOUT_GRAPH)
+    assert own < set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

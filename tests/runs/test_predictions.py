@@ -26,7 +26,7 @@ GRAPH = random_graph(n=60, edges=150)
 
 @pytest.fixture(scope="module")
 def gear() -> Gear:
-    return Gear(dim=8, k=4, steps=5, generator={"steps": 3}, device="cpu").fit(GRAPH)
+    return Gear(dim=8, k=4, steps=5, device="cpu").fit(GRAPH)
 
 
 @pytest.fixture(scope="module")

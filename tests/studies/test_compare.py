@@ -60,8 +60,10 @@ def test_all_is_every_method_and_names_count_once() -> None:
 def test_a_quick_comparison_trains_little_and_says_so_in_its_labels() -> None:
     study = comparison(["synthetic"], ["gcn", "logistic", "gear"], (0,), quick=True)
     assert [cell.entry.label for cell in study.cells][:2] == ["gcn:steps=40", "logistic"]
-    gear = study.cells[2].config.settings
-    assert (gear["steps"], gear["generator"]["steps"]) == (40, 40)
+    assert study.cells[2].config.settings["steps"] == 40
+    (paper,) = comparison(["synthetic"], ["gear-paper"], (0,), quick=True).cells
+    settings = paper.config.settings
+    assert (settings["steps"], settings["generator"]["steps"]) == (40, 40)
 
 
 def test_your_own_file_beside_a_dataset() -> None:
@@ -134,12 +136,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert not (tmp_path / "no").exists()
 
 
-ENTRIES = [Entry.parse(name) for name in ("gear", "gear:erase=0", "graphsage", "gcn", "logistic")]
+ENTRIES = [Entry.parse(name) for name in ("gear", "gear:dim=8", "graphsage", "gcn", "logistic")]
 
 
 def table(**auroc_and_delta: tuple[float, float]) -> pd.DataFrame:
     """Two datasets; the second has all methods alike."""
-    labels = {"gear0": "gear:erase=0"}
+    labels = {"gear0": "gear:dim=8"}
     rows = []
     for name, (auroc, delta) in auroc_and_delta.items():
         for dataset, values in (("bail", (auroc, delta)), ("credit", (0.5, 0.5))):
@@ -162,13 +164,13 @@ def test_where_gear_stands_and_where_no_graph_is_needed() -> None:
     )
     told = remarks(found, ENTRIES)
     assert told["bail"] == [
-        "Without a graph, `logistic` has the better AUROC: 0.950 against 0.900 of `gear:erase=0`, "
+        "Without a graph, `logistic` has the better AUROC: 0.950 against 0.900 of `gear:dim=8`, "
         "the best that reads the graph.",
         "Without a graph, `logistic` has the better δCF (strict): 0.005 against 0.010 of `gear`, "
         "the best that reads the graph.",
         "`gear` has a lower δCF (strict) than every method but gear that reads the graph (0.010; "
         "next `gcn` 0.015), and a lower AUROC than the best of them (0.800; `graphsage` 0.850).",
-        "`gear:erase=0` has no lower δCF (strict) than `gcn`, which reads the graph too (0.020; "
+        "`gear:dim=8` has no lower δCF (strict) than `gcn`, which reads the graph too (0.020; "
         "0.015), and an AUROC no lower than theirs (0.900; best `graphsage` 0.850).",
     ]
     # Where all are alike no floor is better; equal is not lower, and no lower is equal.
@@ -181,14 +183,25 @@ def test_where_gear_stands_and_where_no_graph_is_needed() -> None:
     assert text.index("Without a graph") < text.index("### credit")
 
 
-def test_a_variant_is_a_rival() -> None:
+def test_gear_without_its_fairness_weight_is_a_rival() -> None:
     rows = [
         {"dataset": "bail", "method": label, "seed": 0, **dict.fromkeys(METRICS, value)}
-        for label, value in (("gear", 0.3), ("gear:variant=np", 0.2), ("gcn", 0.4))
+        for label, value in (("gear", 0.3), ("gear:fairness_weight=0", 0.2), ("gcn", 0.4))
     ]
     entries = [Entry.parse(str(row["method"])) for row in rows]
     (told,) = remarks(summary(pd.DataFrame(rows)), entries)["bail"]
-    assert told.startswith("`gear` has no lower δCF (strict) than `gear:variant=np`, which reads")
+    assert told.startswith("`gear` has no lower δCF (strict) than `gear:fairness_weight=0`, which")
+
+
+def test_gear_without_a_graph_is_a_floor() -> None:
+    rows = [
+        {"dataset": "bail", "method": label, "seed": 0, **dict.fromkeys(METRICS, value)}
+        for label, value in (("gear:encoder=mlp", 0.4), ("gcn", 0.3))
+    ]
+    entries = [Entry.parse(str(row["method"])) for row in rows]
+    told = remarks(summary(pd.DataFrame(rows)), entries)["bail"]
+    assert len(told) == 2
+    assert all(line.startswith("Without a graph, `gear:encoder=mlp` has the") for line in told)
 
 
 def test_nothing_is_said_of_what_is_not_there() -> None:

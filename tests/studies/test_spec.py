@@ -63,7 +63,7 @@ def test_a_wrong_entry_is_refused_before_any_work(text: str, message: str) -> No
 
 
 def test_every_cell_has_a_folder_of_its_own() -> None:
-    labels = ("gear", "gear:erase=0", "gear:erase=0.5", "gear:erase=0,dim=8")
+    labels = ("gear", "gear:dropout=0", "gear:dropout=0.5", "gear:dropout=0,dim=8")
     entries = [Entry.parse(label) for label in labels]
     names = {Cell(entry, entry.config(BAIL, 1)).name for entry in entries}
     assert len(names) == len(labels)

@@ -32,6 +32,8 @@ from fairgear.studies.tables import (
 ALL = "all"
 # The metrics by which a method without a graph may be better than all others.
 _FLOORS = ("auroc", "accuracy", "delta_cf")
+# The setting of Gear that asks for alike answers.
+_WEIGHT = "fairness_weight"
 
 
 def comparison(
@@ -114,9 +116,9 @@ def remarks(table: pd.DataFrame, entries: Sequence[Entry]) -> dict[str, list[str
         table: see `summary`.
         entries: its methods.
     """
-    reads = {entry.label for entry in entries if METHODS[entry.method].reads_graph}
-    # A variant leaves out what makes Gear fair, and counts as another method.
-    ours = [e.label for e in entries if e.method == GEAR and "variant" not in e.settings]
+    reads = {entry.label for entry in entries if entry.reads_graph}
+    # Without the weight that makes Gear fair, it counts as another method.
+    ours = [e.label for e in entries if e.method == GEAR and e.settings.get(_WEIGHT) != 0]
     found: dict[str, list[str]] = {}
     for dataset, rows in table.groupby("dataset", sort=False):
         means = rows.pivot(index="method", columns="metric", values="mean")

@@ -14,7 +14,6 @@ from fairgear import datasets
 from fairgear.datasets.source import GraphSource
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import write_text
-from fairgear.methods import METHODS
 from fairgear.metrics import METRICS
 from fairgear.progress import log
 from fairgear.studies.claims import (
@@ -233,7 +232,7 @@ def with_curves(recipe: Recipe, table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(
         family=of.map(lambda line: line.family or line.name),
         order=of.map(lambda line: line.value),
-        floor=of.map(lambda line: not METHODS[line.entry.method].reads_graph),
+        floor=of.map(lambda line: not line.entry.reads_graph),
     )
 
 

@@ -50,6 +50,13 @@ class Entry:
         build(**entry.config(GraphSource(), 0).settings)
         return entry
 
+    @property
+    def reads_graph(self) -> bool:
+        """Whether it uses edges: the method does, with these settings."""
+        kind = METHODS[self.method]
+        config = kind.config_type.from_dict(self.config(GraphSource(), 0).settings)
+        return kind.reads_graph and bool(getattr(config, "reads_graph", True))
+
     def config(self, source: GraphSource, seed: int, **more: Any) -> RunConfig:
         """The settings of one run; `more` are other fields of a `RunConfig`."""
         common = {**source.to_dict(), "method": self.method, "seed": seed}

@@ -31,7 +31,7 @@ def test_a_fifth_is_sealed_for_ever() -> None:
     found = sealed(graph)
     assert float(found.double().mean()) == pytest.approx(0.2, abs=0.01)
     # Another seed or label would open people on whom choices were made.
-    assert found.nonzero()[:8, 0].tolist() == [4, 10, 11, 15, 18, 23, 26, 29]
+    assert found.nonzero()[:8, 0].tolist() == [3, 5, 6, 13, 20, 21, 24, 33]
 
 
 @every_kind

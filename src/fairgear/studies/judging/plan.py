@@ -94,7 +94,6 @@ class Contestant:
         fixed: further settings; names of nested ones have dots.
         space: the settings that are searched.
         dial: for its trade-off curve.
-        floor: whether it reads no graph.
     """
 
     name: str
@@ -102,7 +101,6 @@ class Contestant:
     fixed: Mapping[str, Any]
     space: tuple[Dimension, ...]
     dial: Dial
-    floor: bool = False
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Contestant:
@@ -119,7 +117,7 @@ class Contestant:
     @property
     def reads_graph(self) -> bool:
         """Whether it uses edges."""
-        return not self.floor and METHODS[self.method].reads_graph
+        return Entry.parse(self.entry).reads_graph
 
     def settings(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """All settings of the method, with searched ones as chosen."""

