@@ -23,7 +23,7 @@ def node_uniform(node_id: Tensor, seed: int, stream: str = "") -> Tensor:
     Reordering the nodes reorders the numbers and changes none of them. Different `stream`s are
     independent.
     """
-    return torch.from_numpy(uniform(node_hash(node_id.cpu().numpy(), seed, stream)))
+    return torch.from_numpy(_uniform(node_hash(node_id.cpu().numpy(), seed, stream)))
 
 
 def pair_uniform(
@@ -31,7 +31,7 @@ def pair_uniform(
 ) -> NDArray[np.float64]:
     """One uniform number in [0, 1) per pair of node ids, the same for (i, j) and (j, i)."""
     low, high = np.minimum(first, second), np.maximum(first, second)
-    return uniform(mix(node_hash(low, seed, stream) ^ high.astype(np.uint64)))
+    return _uniform(mix(node_hash(low, seed, stream) ^ high.astype(np.uint64)))
 
 
 def node_hash(node_id: NDArray[np.int64], seed: int, stream: str = "") -> NDArray[np.uint64]:
@@ -44,7 +44,6 @@ def node_hash(node_id: NDArray[np.int64], seed: int, stream: str = "") -> NDArra
     return mix(mix(state ^ ids))
 
 
-def uniform(hashed: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Scrambled bits as numbers in [0, 1)."""
+def _uniform(hashed: NDArray[np.uint64]) -> NDArray[np.float64]:
     # The upper 53 bits fill a float64's mantissa exactly.
     return (hashed >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -12,7 +12,7 @@ from fairgear.testing import CONTRACT, Trial
 # Small enough for a test; methods not listed here run with their defaults.
 NETWORK = {"dim": 16, "steps": 30, "validate_every": 10, "dropout": 0.1, "learning_rate": 0.03}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "gear": {"dim": 16, "steps": 30, "learning_rate": 0.03, "k": 8, "dropout": 0.1},
+    "gear": {"dim": 16, "steps": 30, "learning_rate": 0.03, "dropout": 0.1},
     "gear-paper": {
         "dim": 16,
         "steps": 30,

@@ -7,7 +7,7 @@ from typing import Any
 from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
 from fairgear.methods import Gear
 
-TINY: dict[str, Any] = {"dim": 16, "steps": 20, "k": 8, "learning_rate": 0.01, "device": "cpu"}
+TINY: dict[str, Any] = {"dim": 16, "steps": 20, "learning_rate": 0.01, "device": "cpu"}
 
 
 def tiny(**settings: Any) -> Gear:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from fairgear.methods.base import METHODS
 from fairgear.methods.baselines.neighbors import Neighbors
-from fairgear.methods.baselines.whole_graph import WholeGraph, WholeGraphConfig
+from fairgear.methods.baselines.whole_graph import WholeGraph
 
 # A layer, from its widths: its forward takes features (m, width_in) and `Neighbors`. What it
 # returns for people whose neighbours are left out is meaningless.
@@ -71,10 +71,29 @@ class GinLayer(nn.Module):
         return out
 
 
+class Stack(Protocol):
+    """The settings of a stack of layers."""
+
+    @property
+    def layers(self) -> int:
+        """How many."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Their width."""
+        ...
+
+    @property
+    def dropout(self) -> float:
+        """Between them."""
+        ...
+
+
 class LayeredEncoder(nn.Module):
     """A stack of layers with ReLU and dropout between them, for people with `width` features."""
 
-    def __init__(self, layer: GraphLayer, width: int, config: WholeGraphConfig) -> None:
+    def __init__(self, layer: GraphLayer, width: int, config: Stack) -> None:
         super().__init__()
         widths = [width] + [config.dim] * config.layers
         self.layers = nn.ModuleList(layer(before, after) for before, after in pairwise(widths))

@@ -14,7 +14,12 @@ from torch.nn.utils import parametrize
 
 from fairgear.methods.base import METHODS
 from fairgear.methods.baselines.gnn import GcnLayer, LayeredGraph, SageLayer
-from fairgear.methods.baselines.neighbors import Neighbors, NodeBatch
+from fairgear.methods.baselines.neighbors import (
+    Neighbors,
+    NodeBatch,
+    link_numbers,
+    without_links,
+)
 from fairgear.methods.baselines.whole_graph import WholeGraphConfig, WholeGraphTask, outputs
 from fairgear.nn import objectives
 from fairgear.settings import Range
@@ -81,43 +86,6 @@ def with_noise(x: Tensor, rate: float, spared: int) -> Tensor:
 def flipped(x: Tensor) -> Tensor:
     """Everybody in the other group, where the last column is s."""
     return torch.cat([x[:, :-1], 1 - x[:, -1:]], dim=1)
-
-
-def link_numbers(neighbors: Neighbors) -> Tensor:
-    """The number of each matrix entry's edge: the same in both directions."""
-    row, column = _places(neighbors)
-    key = torch.minimum(row, column) * len(neighbors.degree) + torch.maximum(row, column)
-    numbers: Tensor = torch.unique(key, return_inverse=True)[1]
-    return numbers
-
-
-def without_links(neighbors: Neighbors, numbers: Tensor, rate: float) -> Neighbors:
-    """Neighbours without each edge, in both directions, with probability `rate`.
-
-    `numbers` are the `link_numbers` of the neighbours.
-    """
-    if rate == 0 or len(numbers) == 0:
-        return neighbors
-    kept = (torch.rand(int(numbers.max()) + 1, device=numbers.device) >= rate)[numbers]
-    row, column = _places(neighbors)
-    if neighbors.matrix is neighbors.transpose:
-        # A whole graph stays sorted.
-        before = F.pad(kept.cumsum(0), (1, 0))
-        return Neighbors.of_graph(before[neighbors.matrix.crow_indices().long()], column[kept])
-    weight = neighbors.matrix.values()
-    seen, left = (
-        torch.zeros(len(neighbors.degree), device=weight.device).index_add_(0, row, part)
-        for part in (weight, weight * kept)
-    )
-    # At the rim of a batch edges are missing: they are counted at their expectation.
-    degree = left + (1 - rate) * (neighbors.degree[:, 0] - seen)
-    return Neighbors.of_edges(torch.stack([column, row])[:, kept], weight[kept], degree)
-
-
-def _places(neighbors: Neighbors) -> tuple[Tensor, Tensor]:
-    """Rows and columns of the entries of the matrix."""
-    count = neighbors.matrix.crow_indices().long().diff()
-    return torch.repeat_interleave(count), neighbors.matrix.col_indices().long()
 
 
 class NiftyTask(WholeGraphTask):

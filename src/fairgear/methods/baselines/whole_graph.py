@@ -214,17 +214,14 @@ class WholeGraph(NetworkMethod):
         check_trainable(graph)
         self.threshold_, self.history_ = None, {}
         self._settings = config = self.config
-        self._build(graph.x.shape[1], graph.sens_column)
+        self._learn_inputs(graph)
         order, home = graph.canonical.rows, self._home()
-        self.scaler_.fit(graph, order)
-        if self._ranks is not None:
-            self._ranks.fit(self.scaler_(graph)[order.to(home)])
         masks = (graph.train_mask, graph.val_mask)
         rows = [mask.cpu()[order].nonzero()[:, 0].to(home) for mask in masks]
         y = graph.y.cpu()[order].to(home)
         with seeded(self.seed, "task"):
-            task = self.task_type(self._modules, config, self._inputs(graph), y, *rows)
-        files = FitCheckpoints(checkpoint, run_key(self, graph))
+            task = self._task(graph, self._inputs(graph), y, *rows)
+        files = FitCheckpoints(checkpoint, run_key(self, graph, *self._believed()))
         self.history_["network"] = train(
             task,
             steps=config.steps,
@@ -261,8 +258,7 @@ class WholeGraph(NetworkMethod):
         self.scaler_.check(worlds[0].factual)
         parts = []
         for around in Surroundings.parts(worlds, nodes, self._settings.layers):
-            x = self.scaler_.to(self._home()).scaled(around.x)
-            x = self._seen(x, around.sens).to(device)
+            x = self._near(around).to(device)
             edges, degree = (
                 torch.from_numpy(of).to(device) for of in (around.edges, around.degree)
             )
@@ -270,6 +266,28 @@ class WholeGraph(NetworkMethod):
             _, logits = network(x, Neighbors.of_edges(edges, ones, degree))
             parts.append(logits[torch.from_numpy(around.targets).to(device)].cpu())
         return probabilities(torch.cat(parts))
+
+    def _learn_inputs(self, graph: SensitiveGraph) -> None:
+        """Make the networks, and learn what they see of people, without labels."""
+        self._build(graph.x.shape[1], graph.sens_column)
+        order = graph.canonical.rows
+        self.scaler_.fit(graph, order)
+        if self._ranks is not None:
+            self._ranks.fit(self.scaler_(graph)[order.to(self._home())])
+
+    def _task(
+        self, graph: SensitiveGraph, inputs: Inputs, y: Tensor, train_rows: Tensor, val_rows: Tensor
+    ) -> WholeGraphTask:
+        return self.task_type(self._modules, self._settings, inputs, y, train_rows, val_rows)
+
+    def _believed(self) -> Sequence[str]:
+        """What decides a fit besides settings, seed and graph."""
+        return ()
+
+    def _near(self, around: Surroundings) -> Tensor:
+        """What the network sees of people around others."""
+        x = self.scaler_.to(self._home()).scaled(around.x)
+        return self._seen(x, around.sens)
 
     def _inputs(self, graph: SensitiveGraph) -> Inputs:
         home = self._home()

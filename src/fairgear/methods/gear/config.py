@@ -6,17 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from fairgear.methods.ego_settings import check_micro_batches, ego_precision
 from fairgear.settings import Config, OneOf, Range
 
 # The causal models that Gear is trained for unless the user believes in others.
 FAMILY = ("shift", "quantile", "gaussian")
 # Encoders that read a person's own features alone: floors with the same inputs and loss.
 WITHOUT_GRAPH = ("mlp", "linear")
-# Layers of the encoder.
-LAYERS = 2
+# People of a graph that is trained on as a whole; larger ones are trained on in batches
+WHOLE_UP_TO = 200_000
+# of so many labelled people, and again as many of all.
+BATCH = 1000
 # Steps between two validations.
-VALIDATE_EVERY = 100
+VALIDATE_EVERY = 20
 
 
 @dataclass(frozen=True)
@@ -25,18 +26,18 @@ class GearConfig(Config):
 
     causal: str = "family"
     encoder: Annotated[str, OneOf("graphsage", "gcn", "gin", "mlp", "linear")] = "graphsage"
-    k: Annotated[int, Range(1, 64)] = 20
+    layers: Annotated[int, Range(1, 16)] = 2
     dim: Annotated[int, Range(1, 65536)] = 64
-    dropout: Annotated[float, Range(0, 0.99)] = 0.2
+    dropout: Annotated[float, Range(0, 0.99)] = 0.5
     fairness_weight: Annotated[float, Range(0, math.inf)] = 2.0
     views: bool = True
     edge_noise: Annotated[float, Range(0, 1)] = 0.5
     r2_limit: Annotated[float | str, Range(0, 1), OneOf("labels")] = "labels"
-    learning_rate: Annotated[float, Range(1e-8, 10.0)] = 0.003
+    learning_rate: Annotated[float, Range(1e-8, 10.0)] = 0.01
     weight_decay: Annotated[float, Range(0, math.inf)] = 1e-5
-    steps: Annotated[int, Range(1, 10**7)] = 1000
-    batch_size: Annotated[int, Range(2, 10**6)] = 100
-    micro_batches: Annotated[int, Range(1, 10**4)] = 1
+    steps: Annotated[int, Range(1, 10**7)] = 300
+    batch_size: Annotated[int | None, Range(0, 10**9)] = None
+    fanout: Annotated[int, Range(0, 10**6)] = 10
     threshold: Annotated[str, OneOf("half", "validation")] = "validation"
 
     @property
@@ -44,10 +45,7 @@ class GearConfig(Config):
         """Whether the encoder uses edges."""
         return self.encoder not in WITHOUT_GRAPH
 
-    def check_batches(self, labels: int, processes: int = 1) -> None:
-        """Refuse micro-batches that cannot be shared."""
-        check_micro_batches(self.micro_batches, min(self.batch_size, labels), processes)
-
-    def ego_precision(self, people: int) -> str:
-        """`exact` or `close`, for a graph of that many people."""
-        return ego_precision("auto", people)
+    @property
+    def validate_every(self) -> int:
+        """Steps between two validations."""
+        return VALIDATE_EVERY

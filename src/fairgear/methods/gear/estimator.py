@@ -5,33 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from torch import Tensor, nn
 
-from fairgear import distributed
+from fairgear.causal import Surroundings
 from fairgear.causal.local import Snapshot
-from fairgear.egos import EgoIndex, NearbyEgos, PageRank
-from fairgear.graph import SensitiveGraph
-from fairgear.methods.base import METHODS, FitCheckpoints, check_trainable, columns_of, run_key
-from fairgear.methods.ego_method import EGOS_FOLDER, EgoMethod
-from fairgear.methods.egos import EgoSource, LocalEgos
+from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
+from fairgear.methods.base import METHODS, columns_of
+from fairgear.methods.baselines.neighbors import Links
+from fairgear.methods.baselines.whole_graph import Inputs, WholeGraph
 from fairgear.methods.features import FeatureScaler, statistics_sample
-from fairgear.methods.gear.config import VALIDATE_EVERY, GearConfig
-from fairgear.methods.gear.family import Family, learners, models_of
+from fairgear.methods.gear.config import BATCH, WHOLE_UP_TO, GearConfig
+from fairgear.methods.gear.family import Family, MovedPeople, learners, models_of
 from fairgear.methods.gear.network import GearNetwork
-from fairgear.methods.gear.training import GearData, GearTask
+from fairgear.methods.gear.training import GearTask
 from fairgear.methods.ranks import RankScores
 from fairgear.settings import settings_of
 from fairgear.tensor_files import damaged
-from fairgear.training import seeded, train
+from fairgear.training import seeded
 
 
-class Gear(EgoMethod):
-    """An encoder of ego subgraphs whose answers are alike under a family of causal models.
+class Gear(WholeGraph):
+    """A graph network whose answers are alike under a family of causal models.
 
-    Each member of an ego is seen as it is and as the models of the family move it to the other
-    group. Training asks for alike answers where somebody in the ego is moved.
+    Each person is seen as they are and as the models of the family move them to the other group.
+    Training asks for alike answers where people are moved and edges are left out.
 
     After `fit`:
 
@@ -46,33 +45,31 @@ class Gear(EgoMethod):
             diagram. Maps are learned from training people, without labels.
         encoder: graphsage, gcn or gin; mlp and linear read no graph, with the same inputs and the
             same loss.
-        k: members of an ego, its centre included.
+        layers: of the encoder: how many hops it sees.
         dim: dimension of the representations.
         dropout: in training.
         fairness_weight: weight λ of the inconsistency; 0 for none.
-        views: whether members are seen as the family moves them, too. Off, prediction takes a
+        views: whether people are seen as the family moves them, too. Off, prediction takes a
             quarter of the time and more answers change.
-        edge_noise: moved egos lose up to this share of their edges and gain as many elsewhere.
+        edge_noise: where people are moved, up to this share of the edges is left out.
         r2_limit: R² between predicted labels and the mean sensitive value around a person that is
             allowed on the validation set: "labels" for that of the training labels, a number for
             less, 1 for any.
         learning_rate: the highest, of Adam.
         weight_decay: μ, weight of the squared norm of the parameters.
-        steps: training steps, one batch each.
-        batch_size: egos a batch, of labelled people and again of all.
-        micro_batches: parts of a batch that are computed separately, so that processes can share
-            a step.
+        steps: training steps.
+        batch_size: labelled people a step, and as many of all; 0 for the whole graph at once.
+            None for the whole graph up to 200,000 people, else 1,000.
+        fanout: with batches, in training: neighbours of a person to sample; 0 for all of them.
         threshold: the most accurate on the validation set ("validation"), or 0.5 ("half").
         seed: of the initialisation and of every random draw in training.
         device: "auto" (CUDA if available), "cpu" or "cuda".
     """
 
     name = "gear"
-    config_type = GearConfig
-    config: GearConfig
-    _settings: GearConfig
-    _fitted_config: GearConfig
-    _network: GearNetwork
+    config_type = GearConfig  # type: ignore[assignment]  # has what the base class reads
+    config: GearConfig  # type: ignore[assignment]
+    _settings: GearConfig  # type: ignore[assignment]
     _family: Family
     _factual: tuple[Snapshot, Tensor] | None = None
 
@@ -81,18 +78,18 @@ class Gear(EgoMethod):
         *,
         causal: str | Sequence[str] = "family",
         encoder: str = "graphsage",
-        k: int = 20,
+        layers: int = 2,
         dim: int = 64,
-        dropout: float = 0.2,
+        dropout: float = 0.5,
         fairness_weight: float = 2.0,
         views: bool = True,
         edge_noise: float = 0.5,
         r2_limit: float | str = "labels",
-        learning_rate: float = 0.003,
+        learning_rate: float = 0.01,
         weight_decay: float = 1e-5,
-        steps: int = 1000,
-        batch_size: int = 100,
-        micro_batches: int = 1,
+        steps: int = 300,
+        batch_size: int | None = None,
+        fanout: int = 10,
         threshold: str = "validation",
         seed: int = 0,
         device: str = "auto",
@@ -102,42 +99,6 @@ class Gear(EgoMethod):
         settings = {name: given[name] for name in settings_of(GearConfig)}
         super().__init__(seed=seed, device=device, **settings)
 
-    def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
-        """Fit the family, then train encoder and classifier."""
-        check_trainable(graph)
-        config = self._settings = self.config
-        config.check_batches(int(graph.train_mask.sum()), distributed.size())
-        self.threshold_, self.history_, self._factual = None, {}, None
-        models, sample = (
-            models_of(config.causal),
-            statistics_sample(graph.canonical.rows, graph.sens),
-        )
-        width, column, device = graph.x.shape[1], graph.sens_column, self.torch_device()
-        self.scaler_ = FeatureScaler(width, column).to(device).fit(graph, sample)
-        scaled = self.scaler_.scaled(graph.x[sample.to(graph.x.device)])
-        ranks = RankScores(len(self.scaler_.mean)).to(device).fit(scaled)
-        self._family = Family.fit(
-            models, graph, learners(graph), self.scaler_, ranks, self.seed, config.views
-        )
-        self._build(width, column)
-        index = self.ego_index(graph, folder=checkpoint and checkpoint / EGOS_FOLDER)
-        egos = self._ego_source(graph, index, graph.canonical.rows)
-        data = GearData.of(graph, index, self._family, egos, self.seed)
-        # Not the file's name alone: a diagram may have been changed since.
-        believed = [model.identity for model in models]
-        files = FitCheckpoints(checkpoint, run_key(self, graph, *believed))
-        self.history_["network"] = train(
-            GearTask(self._network, config, data),
-            steps=config.steps,
-            seed=self.seed,
-            description="training the encoder",
-            validate_every=VALIDATE_EVERY,
-            checkpoint=files.checkpoint("network"),
-        )
-        self._set_threshold(graph, config.threshold)
-        files.remove()
-        return self
-
     @property
     def trained_for_(self) -> tuple[str, ...]:  # type: ignore[override]  # decided by the fit
         """See the class."""
@@ -145,28 +106,78 @@ class Gear(EgoMethod):
             return ()
         return tuple(model.identity for model in self._family.models)
 
-    def _ego_source(
-        self, graph: SensitiveGraph, index: EgoIndex, order: Tensor | None = None
-    ) -> EgoSource:
-        views = self._family.views_in(graph)
-        return EgoSource(graph, index, self.scaler_, self.torch_device(), order, views)
+    def encoder(self, width: int) -> nn.Module:
+        """The whole network: it has its own classifier."""
+        return GearNetwork(self._family.width, self._family.views, self._settings)
 
-    def _local_egos(self, graph: SensitiveGraph, egos: NearbyEgos, how: PageRank) -> LocalEgos:
-        kept, device = self._factual, self.torch_device()
-        if kept is None or kept[1].device.type != device.type or not kept[0].holds(graph):
-            self._factual = kept = (Snapshot(graph), self._family.views_in(graph))
-        return LocalEgos(graph, kept[1], self._family.views_of, egos, how)
+    def build(self, width: int) -> dict[str, nn.Module]:
+        """The network."""
+        return {"network": self.encoder(width)}
+
+    def _learn_inputs(self, graph: SensitiveGraph) -> None:
+        if self._settings.batch_size is None:
+            size = 0 if len(graph.x) <= WHOLE_UP_TO else BATCH
+            self._settings = replace(self._settings, batch_size=size)
+        self._factual = None
+        sample, home = statistics_sample(graph.canonical.rows, graph.sens), self._home()
+        width, column = graph.x.shape[1], graph.sens_column
+        self.scaler_ = FeatureScaler(width, column).to(home).fit(graph, sample)
+        scaled = self.scaler_.scaled(graph.x[sample.to(graph.x.device)])
+        ranks = RankScores(len(self.scaler_.mean)).to(home).fit(scaled)
+        models, views = models_of(self._settings.causal), self._settings.views
+        self._family = Family.fit(
+            models, graph, learners(graph), self.scaler_, ranks, self.seed, views
+        )
+        self._build(width, column)
+
+    def _task(
+        self, graph: SensitiveGraph, inputs: Inputs, y: Tensor, train_rows: Tensor, val_rows: Tensor
+    ) -> GearTask:
+        around = closed_neighborhood_mean(graph.sens, graph.edge_index)[graph.canonical.rows]
+        moved = MovedPeople(self._family, graph, self.seed)
+        return GearTask(
+            self._modules["network"],
+            self._settings,
+            inputs,
+            y,
+            train_rows,
+            val_rows,
+            moved,
+            around.float().to(y.device),
+        )
+
+    def _believed(self) -> Sequence[str]:
+        # Not the file's name alone: a diagram may have been changed since.
+        return [model.identity for model in self._family.models]
+
+    def _inputs(self, graph: SensitiveGraph) -> Inputs:
+        self.scaler_.check(graph)
+        home = self._home()
+        order = graph.canonical.rows
+        x = self._family.to(home).views_in(graph, order).flatten(1)
+        sens = graph.sens.to(home)[order.to(home)]
+        return Inputs(x, sens, Links.of(graph.canonical, home))
+
+    def _near(self, around: Surroundings) -> Tensor:
+        graph, rows, home = around.like, around.rows, self._home()
+        kept = self._factual
+        if kept is None or kept[1].device.type != home.type or not kept[0].holds(graph):
+            self._factual = kept = (Snapshot(graph), self._family.to(home).views_in(graph))
+        x = kept[1][rows.to(home)]
+        before, ids = (of[rows.to(of.device)].cpu() for of in (graph.x, graph.node_id))
+        moved = (around.x != before).any(dim=1)
+        moved |= around.sens != graph.sens[rows.to(graph.sens.device)].cpu()
+        x[moved.to(home)] = self._family.views_of(around.x[moved], around.sens[moved], ids[moved])
+        return x.flatten(1)
 
     def _build(self, width: int, sens_column: int | None) -> None:
-        config = self._settings
-        # Where no graph is read, an ego is its centre.
-        self._fitted_config = config if config.reads_graph else replace(config, k=1)
         with seeded(self.seed, "initialisation"):
-            network = GearNetwork(self._family.width, self._family.views, config)
-        self._network = network.to(self.torch_device())
+            modules = self.build(self._family.width)
+        device = self.torch_device()
+        self._modules = {name: module.to(device) for name, module in modules.items()}
 
     def _networks(self) -> dict[str, nn.Module]:
-        return {"network": self._network, "ranks": self._family.ranks}
+        return self._modules | {"ranks": self._family.ranks}
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors, facts = super()._state()
@@ -174,9 +185,9 @@ class Gear(EgoMethod):
         return tensors | own, facts | {"family": about}
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        device, views = self.torch_device(), self._settings.views
-        self.scaler_ = FeatureScaler(*columns_of(path, facts)).to(device)
-        ranks = RankScores(len(self.scaler_.mean)).to(device)
+        home, views = self._home(), self._settings.views
+        self.scaler_ = FeatureScaler(*columns_of(path, facts)).to(home)
+        ranks = RankScores(len(self.scaler_.mean)).to(home)
         try:
             self._family = Family.from_state(
                 path, tensors, facts["family"], self.scaler_, ranks, views

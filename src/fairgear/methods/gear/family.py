@@ -23,7 +23,6 @@ from fairgear.causal import (
 from fairgear.causal.diagram import SUFFIXES
 from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.hashing import mix, node_hash, uniform
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import FAMILY
 from fairgear.methods.ranks import RankScores
@@ -35,6 +34,8 @@ Floats = NDArray[np.float64]
 _OWN_NOISE = 2**40
 # People whose rows are moved at a time.
 _CHUNK = 2**16
+# Draws of the family that people are moved by, and bytes of the result; large graphs get fewer.
+_DRAWS, _KEPT = 6, 2 * 2**30
 # Standard deviations from the mean beyond which values are not distinguished.
 _FURTHEST = 8.0
 # The fewest people of each group that maps are learned from.
@@ -87,6 +88,12 @@ class Family:
         columns = Columns.of(graph)
         fitted = [model.fit(table, sens, columns, people) for model in models]
         return cls(fitted, scaler, ranks, seed, views)
+
+    def to(self, device: torch.device) -> Self:
+        """Itself, with scaler and ranks on a device."""
+        self.scaler.to(device)
+        self.ranks.to(device)
+        return self
 
     @property
     def width(self) -> int:
@@ -186,51 +193,36 @@ class MovedPeople:
 
     The family of a judge is fitted to other people, and fewer, and differs from this one by chance.
     So people are moved by several draws of the family: by maps from all learners, then by maps from
-    random thirds of them. Each draw ends with a mixture of its models, which stands for models in
-    between.
+    random thirds of them.
 
     Args:
         family: whose views the network sees.
         graph: the graph.
-        rows: rows of the people who can be asked for; all if not given.
-        seed: of the thirds and the mixtures.
+        seed: of the thirds.
     """
 
-    DRAWS = 6
-
-    def __init__(
-        self, family: Family, graph: SensitiveGraph, rows: Tensor | None, seed: int
-    ) -> None:
-        self.models = len(family.models) + 1
-        device = family.scaler.mean.device
-        self._place = None
-        if rows is not None:
-            self._place = torch.zeros(len(graph.x), dtype=torch.long, device=device)
-            self._place[rows.to(device)] = torch.arange(len(rows), device=device)
-        rows = torch.arange(len(graph.x)) if rows is None else rows.cpu()
-        size = (len(rows), self.DRAWS * self.models, family.views, family.width)
-        self._views = torch.empty(size, device=device)
-        draws = list(_draws(family, graph, self.DRAWS, seed))
-        for begin in range(0, len(rows), _CHUNK):
+    def __init__(self, family: Family, graph: SensitiveGraph, seed: int) -> None:
+        self.models = len(family.models)
+        order = graph.canonical.rows
+        each = 4 * self.models * family.views * family.width * len(order)
+        self.draws = max(1, min(_DRAWS, _KEPT // max(1, each)))
+        size = (len(order), self.draws, self.models, family.views, family.width)
+        self._views = torch.empty(size, device=family.scaler.mean.device)
+        draws = list(_draws(family, graph, self.draws, seed))
+        for begin in range(0, len(order), _CHUNK):
             part = slice(begin, begin + _CHUNK)
-            x, sens, node_id = _rows_of(graph, rows[part])
+            x, sens, node_id = _rows_of(graph, order[part])
             for number, other in enumerate(draws):
-                moved = [other.moved(one, x, sens, node_id) for one in range(self.models - 1)]
-                mixed = _mixture(moved, node_hash(node_id.numpy(), seed, f"mixture {number}"))
-                for one, new in enumerate([*moved, mixed]):
-                    self._views[part, number * self.models + one] = family.views_of(
-                        new, 1 - sens, node_id
-                    )
+                for model in range(self.models):
+                    new = other.moved(model, x, sens, node_id)
+                    self._views[part, number, model] = family.views_of(new, 1 - sens, node_id)
 
-    @classmethod
-    def bytes_each(cls, family: Family) -> int:
-        """Bytes that a person takes."""
-        return 4 * cls.DRAWS * (len(family.models) + 1) * family.views * family.width
+    def __call__(self, rows: Tensor, model: Tensor, draw: Tensor) -> Tensor:
+        """Views (m, views, d) of people by their place in canonical order.
 
-    def __call__(self, n_id: Tensor, model: Tensor, draw: Tensor) -> Tensor:
-        """Views (B, k, views, d) of the rows `n_id` (B, k); one model and draw for each ego."""
-        rows = n_id if self._place is None else self._place[n_id]
-        return self._views[rows, (draw * self.models + model)[:, None]]
+        One model and one draw for each.
+        """
+        return self._views[rows, draw, model]
 
 
 def _draws(family: Family, graph: SensitiveGraph, count: int, seed: int) -> Iterator[Family]:
@@ -246,15 +238,6 @@ def _draws(family: Family, graph: SensitiveGraph, count: int, seed: int) -> Iter
         except FairgearError:
             # So few people may lack a group.
             yield family
-
-
-def _mixture(moved: Sequence[Tensor], hashed: NDArray[np.uint64]) -> Tensor:
-    """A random mixture of what the models make of each value, by a hash of each person."""
-    places = np.arange(moved[0].shape[1] * len(moved), dtype=np.uint64).reshape(len(moved), -1)
-    draws = [torch.from_numpy(uniform(mix(hashed[:, None] ^ own))) for own in places]
-    # Exponential numbers, divided by their sum, are uniform among all weights.
-    weights = torch.stack([-torch.log1p(-one) for one in draws]).clamp(min=1e-12)
-    return (weights / weights.sum(dim=0) * torch.stack(list(moved))).sum(dim=0)
 
 
 def _rows_of(graph: SensitiveGraph, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:

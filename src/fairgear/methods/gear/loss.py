@@ -1,22 +1,15 @@
-"""What Gear minimises: prediction, alike answers under the family, and no more R² than allowed."""
+"""Parts of what Gear minimises: alike answers under the family, and no more R² than allowed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
-
-from fairgear.methods.egos import Ego
-from fairgear.methods.gear.config import GearConfig
-from fairgear.methods.gear.family import MovedPeople
-from fairgear.methods.gear.network import GearNetwork
-from fairgear.nn import objectives
 
 # Answers differ where a logit crosses the cut. The cut is as soft as this share of the logits'
 # standard deviation: squeezing all logits towards it gains nothing.
 SOFTNESS = 0.5
+# The share of people who are moved where few are.
+_FEW = 0.1
 # How much the models with more inconsistency are drawn more often, and
 _TILT = 1.0
 # the share of a step in their running means.
@@ -36,7 +29,7 @@ _PRICE = 10.0
 class ModelWeights(nn.Module):
     """How often each model of the family is drawn: w ∝ exp(running inconsistency / its mean).
 
-    A module, so that checkpoints hold its state and a captured step reads it anew.
+    A module, so that checkpoints hold its state.
     """
 
     running: Tensor
@@ -54,8 +47,7 @@ class ModelWeights(nn.Module):
     def update(self, sums: Tensor, counts: Tensor) -> None:
         """Take in the inconsistency of a step, summed by model, and how often each was drawn."""
         seen = counts > 0
-        # Counts are means over micro-batches, and may be below one.
-        mean = torch.where(seen, sums / torch.where(seen, counts, 1.0), self.running)
+        mean = torch.where(seen, sums / counts.clamp(min=1), self.running)
         self.running.lerp_(mean, _SHARE)
 
 
@@ -116,99 +108,14 @@ class Boundary(nn.Module):
         return torch.tanh((logits - self.cut) / (SOFTNESS * scale))
 
 
-@dataclass(frozen=True)
-class GearLoss:
-    """L = cross-entropy + λ · inconsistency + π · R², with π the weight of the penalty.
+def assignment(sens: Tensor) -> Tensor:
+    """New values of s (m,): of a tenth of the people, or of nobody, half or all of them 1.
 
-    The inconsistency is that of the answers of the same people in their ego as it is, and in the
-    ego after somebody in it was moved to the other group by a model of the family.
+    Where a tenth are flipped, most of these are moved alone among their neighbours, and most of
+    their neighbours see somebody moved while they stay.
     """
-
-    network: GearNetwork
-    moved: MovedPeople
-    config: GearConfig
-    weights: ModelWeights
-    penalty: DependencePenalty
-    boundary: Boundary
-
-    def __call__(
-        self, anyone: Ego, sens_around: Tensor, labelled: Ego, y: Tensor
-    ) -> tuple[objectives.Terms, Tensor]:
-        """The terms on a batch of all people, and of labelled people whose labels are `y`.
-
-        `sens_around` is the mean of s over each of the former and their neighbours. Also returns
-        the inconsistency summed by model, and how often each model was drawn, as (2, models).
-        """
-        logits = self.network(labelled)[1]
-        parts = {"prediction": F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))}
-        drawn = torch.zeros(2, self.moved.models, device=y.device)
-        if self.config.fairness_weight > 0 or self.penalty.active:
-            # Without dropout: the two answers must differ by what was moved alone.
-            self.network.eval()
-            factual = self.network(anyone)[1]
-            if self.config.fairness_weight > 0:
-                parts["consistency"], drawn = self._consistency(anyone, factual)
-            if self.penalty.active:
-                parts["dependence"] = objectives.dependence(factual, sens_around)
-            self.network.train()
-        weights: dict[str, float | Tensor] = {
-            "consistency": self.config.fairness_weight,
-            "dependence": self.penalty.weight,
-        }
-        return objectives.weighted(parts, weights), drawn
-
-    def _consistency(self, ego: Ego, factual: Tensor) -> tuple[Tensor, Tensor]:
-        probabilities = self.weights()
-        model = torch.multinomial(probabilities, len(ego), replacement=True)
-        draw = torch.randint(self.moved.DRAWS, (len(ego),), device=ego.x.device)
-        other = self.network(self.perturbed(ego, assignment(ego), model, draw))[1]
-        scale = factual.detach().std().clamp(min=1e-3)
-        gaps = (self.boundary(factual, scale) - self.boundary(other, scale)).square()
-        counted = F.one_hot(model, len(probabilities)).to(gaps.dtype)
-        return gaps.mean(), torch.stack([gaps.detach() @ counted, counted.sum(dim=0)])
-
-    def perturbed(self, ego: Ego, sens: Tensor, model: Tensor, draw: Tensor) -> Ego:
-        """The egos with s set (B, k), as a model moves people, and with other edges.
-
-        Args:
-            ego: of people in the graph.
-            sens: everybody's new value; those who keep theirs keep their features.
-            model, draw: of `MovedPeople`, one for each ego.
-        """
-        assert ego.n_id is not None
-        changes = ((sens != ego.sens) & ego.mask)[..., None, None]
-        x = torch.where(changes, self.moved(ego.n_id, model, draw), ego.x)
-        return self._noisy(replace(ego, x=x, sens=sens * ego.mask))
-
-    def _noisy(self, ego: Ego) -> Ego:
-        """Egos that lost a share of their edges and gained others.
-
-        They gain as many as they lost, less the share of pairs that are edges already. The share
-        is drawn for each ego up to `edge_noise`: an encoder whose output hardly depends on it does
-        not rely on edges that another world would not have.
-        """
-        if self.config.edge_noise == 0 or not self.config.reads_graph:
-            return ego
-        share = self.config.edge_noise * torch.rand(len(ego), 1, 1, device=ego.x.device)
-        pairs = ego.mask[:, :, None] & ego.mask[:, None, :]
-        possible = (pairs.sum(dim=(1, 2)) - ego.mask.sum(dim=1)).clamp(min=1)
-        density = (ego.adjacency.sum(dim=(1, 2)) / possible)[:, None, None]
-        chance = torch.where(ego.adjacency > 0, 1 - share, share * density)
-        upper = torch.triu(torch.rand_like(chance) < chance, diagonal=1) & pairs
-        adjacency = (upper | upper.transpose(1, 2)).to(ego.x.dtype)
-        return replace(ego, adjacency=adjacency)
-
-
-def assignment(ego: Ego) -> Tensor:
-    """New values of s (B, k): of the centre alone, of everyone else, or of everyone.
-
-    A centre alone is flipped. Otherwise nobody, half of the members or all of them are set to 1.
-    """
-    size, device = (len(ego), 1), ego.x.device
-    who = torch.randint(3, size, device=device)
-    rate = torch.randint(3, size, device=device) / 2
-    drawn = (torch.rand(ego.sens.shape, device=device) < rate).to(ego.sens.dtype)
-    centre = torch.arange(ego.sens.shape[1], device=device) == 0
-    alone = torch.where(centre, 1 - ego.sens, ego.sens)
-    others = torch.where(centre, ego.sens, drawn)
-    return torch.where(who == 0, alone, torch.where(who == 1, others, drawn))
+    draw = torch.rand(sens.shape, device=sens.device)
+    kind = int(torch.randint(4, ()))
+    if kind == 3:
+        return torch.where(draw < _FEW, 1 - sens, sens)
+    return (draw < kind / 2).to(sens.dtype)

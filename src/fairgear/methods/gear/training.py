@@ -1,90 +1,85 @@
-"""How Gear is trained: batches, validation, and the choice of a state."""
+"""How Gear is trained: batches, the loss, validation, and the choice of a state."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import replace
 
 import torch
+import torch.nn.functional as F
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
-from fairgear.distributed import broadcast
-from fairgear.egos import EgoIndex
-from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
-from fairgear.methods.egos import KEPT, EgoSource
+from fairgear.methods.baselines.neighbors import (
+    Neighbors,
+    NodeBatch,
+    link_numbers,
+    without_links,
+)
+from fairgear.methods.baselines.whole_graph import Inputs, WholeGraphTask, outputs
 from fairgear.methods.gear.config import VALIDATE_EVERY, GearConfig
-from fairgear.methods.gear.family import Family, MovedPeople
+from fairgear.methods.gear.family import MovedPeople
 from fairgear.methods.gear.loss import (
     Boundary,
     DependencePenalty,
-    GearLoss,
     ModelWeights,
     adjusted,
+    assignment,
 )
-from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.thresholds import most_accurate, validation_subset
 from fairgear.nn import objectives
-from fairgear.training import Task, Validation, seeded
-from fairgear.training.cuda_graph import CapturedStep, adam, set_learning_rate
-from fairgear.training.micro_batches import accumulated
+from fairgear.training import Validation
+from fairgear.training.cuda_graph import set_learning_rate
 
-# People validated at a time, which bounds memory.
-_CHUNK = 512
 # People of a larger validation set that are used during training.
-VALIDATED = 2000
+VALIDATED = 20_000
 # The share of the steps in which the learning rate grows, and its first value.
 _WARM_UP, _FIRST = 0.3, 0.04
 
 
-@dataclass(frozen=True)
-class GearData:
-    """People in canonical order, so that reordering the rows of a graph changes nothing."""
+class GearTask(WholeGraphTask):
+    """L = cross-entropy + λ · inconsistency + π · R², with π the weight of the penalty.
 
-    egos: EgoSource
-    moved: MovedPeople
-    y: Tensor
-    """(n,) labels."""
-    sens_around: Tensor
-    """(n,) the mean of s over each person and their neighbours."""
-    pool: Tensor
-    """Those who are asked for alike answers: everybody, or a sample of a large graph."""
-    train_rows: Tensor
-    val_rows: Tensor
+    The inconsistency is that of the answers of the same people in the graph as it is, and after
+    some people were moved to the other group by models of the family and some edges were left out.
 
-    @classmethod
-    def of(
-        cls,
-        graph: SensitiveGraph,
-        index: EgoIndex,
-        family: Family,
-        egos: EgoSource,
-        seed: int,
-    ) -> Self:
-        """Collect what a fit reads of its graph."""
-        order, device = graph.canonical.rows, egos.device
-        y = graph.y[order].to(device)
-        train, val = (
-            mask[order].nonzero()[:, 0].to(device) for mask in (graph.train_mask, graph.val_mask)
-        )
-        val = validation_subset(val, y, VALIDATED)
-        pool, members = torch.arange(len(y)), None
-        most = KEPT // MovedPeople.bytes_each(family)
-        if len(y) > most:
-            with seeded(seed, "pool"):
-                pool = torch.randperm(len(y))[: max(1, most // index.k)].sort().values
-            rows = order[torch.cat([pool, val.cpu()])]
-            members = torch.unique(index.ids[rows.to(index.ids.device)].long())
-        return cls(
-            egos,
-            MovedPeople(family, graph, members, seed),
-            y,
-            closed_neighborhood_mean(graph.sens, graph.edge_index)[order].float().to(device),
-            pool.to(device),
-            train,
-            val,
-        )
+    Args:
+        network: what is trained.
+        config: the settings, with a batch size.
+        graph: what the network sees of it, in canonical order like everything here.
+        y: labels.
+        train_rows, val_rows: rows of the labelled people.
+        moved: the same people in the other group.
+        sens_around: (n,), the mean of s over each person and their neighbours.
+    """
+
+    config: GearConfig  # type: ignore[assignment]  # has what the base class reads
+
+    def __init__(
+        self,
+        network: nn.Module,
+        config: GearConfig,
+        graph: Inputs,
+        y: Tensor,
+        train_rows: Tensor,
+        val_rows: Tensor,
+        moved: MovedPeople,
+        sens_around: Tensor,
+    ) -> None:
+        val_rows = validation_subset(val_rows, y, VALIDATED)
+        super().__init__({"network": network}, config, graph, y, train_rows, val_rows)  # type: ignore[arg-type]  # see above
+        self.moved, self.sens_around = moved, sens_around
+        limit = self.labels_r2() if config.r2_limit == "labels" else float(config.r2_limit)
+        device = next(network.parameters()).device
+        self.penalty = DependencePenalty(limit, len(val_rows)).to(device)
+        self.model_weights = ModelWeights(moved.models).to(device)
+        self.boundary = Boundary().to(device)
+        self.modules |= {
+            "penalty": self.penalty,
+            "weights": self.model_weights,
+            "boundary": self.boundary,
+        }
+        self._all_links: Tensor | None = None
 
     def labels_r2(self) -> float:
         """R² of the training labels on the mean of s around a person, adjusted."""
@@ -92,64 +87,55 @@ class GearData:
         found = float(objectives.explained(self.y[rows], self.sens_around[rows]))
         return max(0.0, adjusted(found, len(rows)))
 
-
-class GearTask(Task):
-    """GearLoss + μ‖θ‖², on batches of egos."""
-
-    def __init__(self, network: GearNetwork, config: GearConfig, data: GearData) -> None:
-        self.network, self.config, self.data = network, config, data
-        device = data.y.device
-        limit = data.labels_r2() if config.r2_limit == "labels" else float(config.r2_limit)
-        self.penalty = DependencePenalty(limit, len(data.val_rows)).to(device)
-        self.weights = ModelWeights(data.moved.models).to(device)
-        self.boundary = Boundary().to(device)
-        self.loss = GearLoss(network, data.moved, config, self.weights, self.penalty, self.boundary)
-        self.modules: dict[str, nn.Module] = {
-            "network": network,
-            "penalty": self.penalty,
-            "weights": self.weights,
-            "boundary": self.boundary,
-        }
-        # Adam adds weight_decay·θ to the gradient; that of μ‖θ‖² is 2μθ.
-        self.optimizers = {
-            "network": adam(network, config.learning_rate, weight_decay=2 * config.weight_decay)
-        }
-        # Can be captured if all steps run the same kernels on the GPU, without waiting for the CPU.
-        captured = data.egos.on_gpu and config.micro_batches == 1
-        self._run = CapturedStep(self._update) if captured else self._update
+    def optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
+        """Adam; it adds weight_decay·θ to the gradient, and that of μ‖θ‖² is 2μθ."""
+        decay = 2 * self.config.weight_decay
+        return torch.optim.Adam(module.parameters(), self.config.learning_rate, weight_decay=decay)
 
     def step(self, number: int) -> dict[str, Tensor]:
-        """One batch of labelled people for the prediction, one of all for everything else."""
+        """The whole graph, or labelled people and as many others with those around them."""
         set_learning_rate(self.optimizers["network"], self._rate(number))
-        data, size, device = self.data, self.config.batch_size, self.data.y.device
-        drawn = torch.randperm(len(data.train_rows), device=device)[:size]
-        anyone = data.pool[torch.randint(len(data.pool), (size,), device=device)]
-        return self._run(data.train_rows[drawn], anyone)
+        batch, labelled, people = self._draw()
+        x = batch.inputs(self.graph.x)
+        logits = self.network(x, batch.neighbors)[1]
+        y = self.y[people[: len(labelled)]].to(logits)
+        parts = {"prediction": F.binary_cross_entropy_with_logits(logits[labelled], y)}
+        parts |= self._fairness(batch, x, people)
+        self.weights = {
+            "consistency": self.config.fairness_weight,
+            "dependence": float(self.penalty.weight),
+        }
+        return self.descend(parts)
 
     def validate(self) -> Validation:
         """AUROC, the most flips under a model of the family, and R², on the validation set."""
-        rows = torch.split(self.data.val_rows, _CHUNK)
-        answers = [self._answers(part) for part in rows]
-        factual, worlds = (torch.cat(part, dim=-1) for part in zip(*answers, strict=True))
-        outcome = self.scored(factual, worlds)
+        factual = self._logits(self.graph.x)
+        sens, everyone = self.graph.sens, torch.arange(len(self.y), device=self.graph.x.device)
+        first = torch.zeros_like(everyone)
+        worlds = []
+        for model in range(self.moved.models):
+            # Everybody moved by maps from all learners; who is in the group already stays.
+            other = self.moved(everyone, first + model, first).flatten(1)
+            both = (torch.where((sens != to)[:, None], other, self.graph.x) for to in (0, 1))
+            worlds.append(torch.stack([self._logits(x) for x in both]))
+        outcome = self.judged(factual, torch.stack(worlds))
         if self.penalty.active:
-            # Machines round differently; rank 0 decides for all.
-            self.penalty.update(broadcast(outcome.figures["dependence"]), VALIDATE_EVERY)
+            self.penalty.update(outcome.figures["dependence"], VALIDATE_EVERY)
         return outcome
 
-    def scored(self, factual: Tensor, worlds: Tensor) -> Validation:
+    def judged(self, factual: Tensor, worlds: Tensor) -> Validation:
         """The score of the logits (m,) of the validation set, and (models, worlds, m) of others.
 
         AUROC less the largest share of flips, and less a price for R² above its limit. Constant or
         non-finite logits lose to all others, and so does one answer for everybody.
         """
-        rows = self.data.val_rows
-        y, usable = self.data.y[rows], bool(factual.isfinite().all())
-        auroc = float(roc_auc_score(y.cpu(), factual.cpu())) if usable else 0.0
-        cut = broadcast(self._cut(y, factual) if usable else 0.0)
+        rows = self.val_rows
+        y, usable = self.y[rows].cpu(), bool(factual.isfinite().all())
+        auroc = float(roc_auc_score(y, factual.cpu())) if usable else 0.0
+        cut = self._cut(y, factual) if usable else 0.0
         self.boundary.cut.fill_(cut)
         flips = ((worlds > cut) != (factual > cut)).double().mean(dim=(1, 2))
-        found = objectives.explained(factual > cut, self.data.sens_around[rows])
+        found = objectives.explained(factual > cut, self.sens_around[rows].to(factual.device))
         r2 = adjusted(float(found), len(y))
         figures = {"auroc": auroc, "flips": float(flips.max()), "dependence": r2}
         score = auroc - figures["flips"] - (self.penalty.price(r2) if self.penalty.active else 0.0)
@@ -159,26 +145,83 @@ class GearTask(Task):
             score = auroc - 1e6
         return Validation(score, figures)
 
-    def _answers(self, people: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits in the graph as it is, and with everybody in either group under each model."""
-        ego = self.data.egos(people)
-        first = torch.zeros(len(ego), dtype=torch.long, device=people.device)
-        found = []
-        # The mixture is for training alone.
-        for model in range(max(1, self.data.moved.models - 1)):
-            worlds = (torch.full_like(ego.sens, group) for group in (0, 1))
-            answers = [
-                self.network(self.loss.perturbed(ego, sens, first + model, first))[1]
-                for sens in worlds
-            ]
-            found.append(torch.stack(answers))
-        return self.network(ego)[1], torch.stack(found)
+    def _draw(self) -> tuple[NodeBatch, Tensor, Tensor]:
+        """A batch, the places in it of the labelled people, and the rows of all who take part.
+
+        The labelled come first among the latter.
+        """
+        size, rows = self.config.batch_size, self.train_rows
+        if not size:
+            return self.graph.links.everyone, rows, rows
+        drawn = rows[torch.randperm(len(rows))[:size]]
+        anyone = torch.randint(len(self.y), (size,))
+        people = torch.cat([drawn, anyone])
+        batch = self.graph.links.around(people, self.config.layers, self.config.fanout)
+        batch = batch.to(next(self.network.parameters()).device)
+        assert batch.targets is not None
+        return batch, batch.targets[: len(drawn)], people
+
+    def _fairness(self, batch: NodeBatch, x: Tensor, people: Tensor) -> dict[str, Tensor]:
+        """The terms that the loss has besides the prediction."""
+        if self.config.fairness_weight == 0 and not self.penalty.active:
+            return {}
+        # Without dropout: the two answers must differ by what was moved alone.
+        self.network.eval()
+        factual = batch.outputs(self.network(x, batch.neighbors)[1])
+        parts = {}
+        if self.config.fairness_weight > 0:
+            parts["consistency"] = self._inconsistency(batch, x, factual)
+        if self.penalty.active:
+            around = self.sens_around if batch.rows is None else self.sens_around[people]
+            parts["dependence"] = objectives.dependence(factual, around.to(factual.device))
+        self.network.train()
+        return parts
+
+    def _inconsistency(self, batch: NodeBatch, x: Tensor, factual: Tensor) -> Tensor:
+        """Of the answers, squared; models with more of it are drawn more often."""
+        home = self.graph.x.device
+        everyone = torch.arange(len(self.y), device=home) if batch.rows is None else batch.rows
+        sens = self.graph.sens[everyone]
+        chance = self.model_weights()
+        model = torch.multinomial(chance.to(home), len(everyone), replacement=True)
+        draw = torch.randint(self.moved.draws, model.shape, device=home)
+        changes = assignment(sens) != sens
+        other = torch.where(
+            changes[:, None].to(x.device),
+            self.moved(everyone, model, draw).flatten(1).to(x.device),
+            x,
+        )
+        answers = batch.outputs(self.network(other, self._with_noise(batch))[1])
+        scale = factual.detach().std().clamp(min=1e-3)
+        gaps = (self.boundary(factual, scale) - self.boundary(answers, scale)).square()
+        counted = F.one_hot(batch.outputs(model.to(x.device)), len(chance)).to(gaps.dtype)
+        self.model_weights.update(gaps.detach() @ counted, counted.sum(dim=0))
+        return gaps.mean()
+
+    def _with_noise(self, batch: NodeBatch) -> Neighbors:
+        """The neighbours without up to `edge_noise` of the edges.
+
+        A network whose answers hardly depend on it does not rely on edges that another world would
+        not have.
+        """
+        rate = self.config.edge_noise * float(torch.rand(()))
+        if rate == 0 or not self.config.reads_graph:
+            return batch.neighbors
+        if batch.rows is not None:
+            return without_links(batch.neighbors, link_numbers(batch.neighbors), rate)
+        if self._all_links is None:
+            self._all_links = link_numbers(batch.neighbors)
+        return without_links(batch.neighbors, self._all_links, rate)
+
+    def _logits(self, x: Tensor) -> Tensor:
+        """Of the validation set, for features of everybody."""
+        return outputs(self.network, replace(self.graph, x=x), self.val_rows, self.config)[1]  # type: ignore[arg-type]  # see above
 
     def _cut(self, y: Tensor, logits: Tensor) -> float:
         """The logit above which the label is 1, by the validation set."""
         if self.config.threshold != "validation":
             return 0.0
-        chosen = most_accurate(y.cpu().numpy(), logits.double().sigmoid().cpu().numpy())
+        chosen = most_accurate(y.numpy(), logits.double().sigmoid().cpu().numpy())
         return float(torch.tensor(chosen, dtype=torch.float64).logit(eps=1e-12))
 
     def _rate(self, number: int) -> float:
@@ -187,19 +230,3 @@ class GearTask(Task):
         if done < _WARM_UP:
             return top * (_FIRST + (1 - _FIRST) * (1 - math.cos(math.pi * done / _WARM_UP)) / 2)
         return top * (1 + math.cos(math.pi * (done - _WARM_UP) / (1 - _WARM_UP))) / 2
-
-    def _update(self, labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
-        optimizer = self.optimizers["network"]
-        optimizer.zero_grad(set_to_none=True)
-        parts = self.config.micro_batches
-        terms = accumulated(parts, [self.network], self._backward, labelled, anyone)
-        optimizer.step()
-        self.weights.update(*terms.pop("by model"))
-        return terms
-
-    def _backward(self, labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
-        data = self.data
-        terms, drawn = self.loss(
-            data.egos(anyone), data.sens_around[anyone], data.egos(labelled), data.y[labelled]
-        )
-        return objectives.backward(terms) | {"by model": drawn}
