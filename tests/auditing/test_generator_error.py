@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from fairgear.methods.gear.generator import VaeGenerator
 from torch import Tensor
 
 from fairgear import SensitiveGraph
@@ -13,6 +12,7 @@ from fairgear.causal import flipped, for_graph
 from fairgear.errors import ParameterError
 from fairgear.methods import Gear, GeneratorConfig
 from fairgear.methods.egos import Ego
+from fairgear.methods.gear.generator import VaeGenerator
 from tests.auditing.models import small_graph
 
 
