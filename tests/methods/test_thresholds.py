@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgear.methods.thresholds import advice, most_accurate
+from fairgear.methods.thresholds import advice, most_accurate, validation_subset
 
 people = st.lists(
     st.tuples(st.integers(0, 1), st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.6, 0.9, 1.0])),
@@ -46,3 +47,31 @@ def test_a_threshold_that_costs_much_is_told_and_one_that_costs_little_is_not() 
     wrong[9] = 0.505
     assert "costs 0.05 of accuracy" in advice(y, wrong)
     assert advice(np.tile(y, 2), np.concatenate([right, wrong])) == ""
+
+
+@given(
+    zeros=st.integers(1, 300), ones=st.integers(1, 300), most=st.integers(8, 50), seed=st.integers()
+)
+def test_validation_subsets_are_of_both_classes_and_no_more_than_wanted(
+    zeros: int, ones: int, most: int, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed % 2**31)
+    y = torch.cat([torch.zeros(zeros), torch.ones(ones)]).long()
+    y = y[torch.randperm(len(y), generator=generator)]
+    rows = torch.arange(len(y))
+    kept = validation_subset(rows, y, most)
+    assert len(kept) <= max(most, 2) or len(rows) <= most
+    assert set(y[kept].tolist()) == {0, 1}
+    assert torch.equal(kept, torch.tensor(sorted(set(kept.tolist()))))
+    if len(rows) <= most:
+        assert torch.equal(kept, rows)
+
+
+def test_a_great_many_rows_are_not_run_past() -> None:
+    # float32 would round the last place up.
+    n = 2**24 + 4
+    y = torch.zeros(n, dtype=torch.int8)
+    y[::2] = 1
+    kept = validation_subset(torch.arange(n), y, 100)
+    assert len(kept) == 100
+    assert int(kept[-1]) < n

@@ -22,7 +22,7 @@ from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.ranks import RankScores
 from tests.graphs import random_graph
 
-DIAGRAM = "parents: {f2: [f1, f0], f0: [f1]}\n"
+DIAGRAM = "parents: {x2: [x1, x0], x0: [x1]}\n"
 Floats = NDArray[np.float64]
 
 
@@ -203,7 +203,7 @@ def test_a_file_is_a_diagram(tmp_path: Path) -> None:
     (model,) = models_of(str(path))
     assert isinstance(model, FeatureSequential)
     assert model.diagram is not None
-    assert model.diagram.parents["f2"] == ("f1", "f0")
+    assert model.diagram.parents["x2"] == ("x1", "x0")
 
 
 @pytest.mark.parametrize("causal", ["nosuch", "shift+nosuch", "shift+shift", "", "family+shift"])
@@ -216,7 +216,7 @@ def test_what_names_no_model_is_refused_in_one_line(causal: str) -> None:
 
 def test_a_file_that_is_no_diagram_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "diagram.yaml"
-    for text in (None, "- 3", "parents: {f0: [f2], f2: [f0]}"):
+    for text in (None, "- 3", "parents: {x0: [x2], x2: [x0]}"):
         if text is not None:
             path.write_text(text)
         with pytest.raises(FairgearError, match=r"^diagram [^\n]*diagram\.yaml[^\n]*$"):

@@ -88,6 +88,8 @@ def test_padded_members_play_no_part(encoder: str) -> None:
     with torch.no_grad():
         for found, expected in zip(network(other), network(ego), strict=True):
             assert torch.equal(found, expected)
+        if network.reads_graph:
+            assert bool((network.members(other)[absent] == 0).all())
 
 
 @pytest.mark.parametrize("encoder", ["graphsage", "gcn", "gin", "mlp", "linear"])

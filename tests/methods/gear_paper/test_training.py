@@ -1,11 +1,9 @@
-"""GearPaper with many people and with few labels: whom it validates on, what it refuses."""
+"""Epochs of GearPaper, and batches that it refuses."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fairgear import SensitiveGraph
 from fairgear.errors import ParameterError
@@ -13,36 +11,8 @@ from fairgear.methods import GearPaperConfig
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear_paper.generator import FlipOnly
 from fairgear.methods.gear_paper.network import PaperNetwork
-from fairgear.methods.gear_paper.training import PaperData, PaperTask, validation_subset
+from fairgear.methods.gear_paper.training import PaperData, PaperTask
 from tests.methods.gear_paper.tiny import tiny
-
-
-@given(
-    zeros=st.integers(1, 300), ones=st.integers(1, 300), most=st.integers(8, 50), seed=st.integers()
-)
-def test_validation_subsets_are_of_both_classes_and_no_more_than_wanted(
-    zeros: int, ones: int, most: int, seed: int
-) -> None:
-    generator = torch.Generator().manual_seed(seed % 2**31)
-    y = torch.cat([torch.zeros(zeros), torch.ones(ones)]).long()
-    y = y[torch.randperm(len(y), generator=generator)]
-    rows = torch.arange(len(y))
-    kept = validation_subset(rows, y, most)
-    assert len(kept) <= max(most, 2) or len(rows) <= most
-    assert set(y[kept].tolist()) == {0, 1}
-    assert torch.equal(kept, torch.tensor(sorted(set(kept.tolist()))))
-    if len(rows) <= most:
-        assert torch.equal(kept, rows)
-
-
-def test_a_great_many_rows_are_not_run_past() -> None:
-    # float32 would round the last place up.
-    n = 2**24 + 4
-    y = torch.zeros(n, dtype=torch.int8)
-    y[::2] = 1
-    kept = validation_subset(torch.arange(n), y, 100)
-    assert len(kept) == 100
-    assert int(kept[-1]) < n
 
 
 def test_parts_that_labels_cannot_fill_are_refused(graph: SensitiveGraph) -> None:
