@@ -114,7 +114,7 @@ def test_the_lines_of_the_readme_run(
 ) -> None:
     (lines,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     quick = lines.replace("seed=0", "n=120").replace(
-        "Gear()", "Gear(steps=2, generator={'steps': 2})"
+        "Gear()", "Gear(steps=2)"
     )
     assert quick.count("120") == quick.count("steps=2") == 1
     monkeypatch.chdir(tmp_path)
