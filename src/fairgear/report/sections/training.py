@@ -19,7 +19,7 @@ _CAPTIONS = {
     "score": "What decides which state is kept; higher is better.",
     "prediction": "How wrong the answers are.",
     "fairness": "Distance between a person and their counterfactuals.",
-    "consistency": "Difference between answers about a person as they are and as moved to the other group.",
+    "consistency": "Difference between the answers about people as they are and as moved.",
     "dependence": "R² between predictions and the attributes of the surrounding people.",
     "infomax": "The encoder's own term.",
     "features": "Error of the rebuilt features.",
