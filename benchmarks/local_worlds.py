@@ -93,7 +93,7 @@ def fitted(people: int) -> CausalModel:
 
 def small_gear(graph: SensitiveGraph) -> Gear:
     """Trained for few steps."""
-    return Gear(steps=20, generator={"steps": 20}).fit(graph)
+    return Gear(steps=20).fit(graph)
 
 
 def measured(name: str, model: Adapter, worlds: Worlds) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Plan:
         enough: seconds of a case after which no further round begins.
         degree: average number of neighbours.
         features: columns per person.
-        steps: training steps of the pipeline's generator and of its network, each.
+        steps: training steps of the pipeline.
     """
 
     cases: tuple[str, ...] = CASES

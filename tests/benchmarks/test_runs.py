@@ -9,7 +9,9 @@ import pytest
 
 from benchmarks.bench import runner
 from benchmarks.bench.__main__ import parsed
+from benchmarks.bench.graphs import Scene, make_graph
 from benchmarks.bench.limits import BANDWIDTH, GEMM, RANDOM, bound
+from benchmarks.bench.pipeline import run_pipeline
 from benchmarks.bench.plan import Plan
 from benchmarks.bench.tables import blocks
 
@@ -43,6 +45,14 @@ def test_a_run_measures_and_a_second_call_measures_nothing(
     assert blocks(again) == blocks(rows)
     with pytest.raises(SystemExit, match="other settings"):
         runner.run(Plan(seed=1), tmp_path)
+
+
+def test_the_pipeline_has_a_row_for_each_stage_and_their_sum() -> None:
+    rows: list[runner.Row] = []
+    plan = Plan(steps=2)
+    run_pipeline(Scene(make_graph("scale-free", 300, degree=8, features=4), plan), rows.append)
+    assert [row["side"] for row in rows] == ["egos", "training", "representations", "total"]
+    assert rows[-1]["seconds"] == pytest.approx(sum(row["seconds"] for row in rows[:-1]))
 
 
 def test_a_child_that_dies_is_reported() -> None:

@@ -24,6 +24,7 @@ from fairgear.methods import METHODS, GearConfig, GearPaperConfig
 from fairgear.methods.gear.config import VALIDATE_EVERY
 from fairgear.methods.gear.training import GearTask
 from fairgear.metrics import METRICS
+from fairgear.report.sections.training import _CAPTIONS
 from fairgear.runs.config import RunConfig
 from fairgear.runs.folder import RunFolder
 from fairgear.tensor_files import read_tensors, write_tensors
@@ -138,6 +139,23 @@ def test_a_folder_with_nothing_but_leftovers_is_new(tmp_path: Path) -> None:
     (tmp_path / f".config.a1b2.yaml{TEMPORARY}").write_text("half")
     RunFolder(tmp_path).claim(RunConfig())
     assert [entry.name for entry in tmp_path.iterdir()] == ["config.yaml"]
+
+
+def test_the_page_explains_every_term_of_the_training(finished: Path) -> None:
+    training = results(finished)["training"]
+    history = training["history"]["network"]
+    terms = {
+        term
+        for rows in (history["training"], history["validation"])
+        for row in rows
+        for term in row
+    }
+    assert terms - {"step"} == {
+        *("prediction", "consistency", "dependence"),
+        *("auroc", "flips", "score"),
+    }
+    assert terms - {"step"} <= set(_CAPTIONS)
+    assert training["generator"] is None
 
 
 def test_a_training_that_diverges_after_its_best_still_has_results(

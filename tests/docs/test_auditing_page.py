@@ -113,9 +113,7 @@ def test_the_lines_of_the_readme_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (lines,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    quick = lines.replace("seed=0", "n=120").replace(
-        "Gear()", "Gear(steps=2, generator={'steps': 2})"
-    )
+    quick = lines.replace("seed=0", "n=120").replace("Gear()", "Gear(steps=2)")
     assert quick.count("120") == quick.count("steps=2") == 1
     monkeypatch.chdir(tmp_path)
     exec(quick, {})

@@ -108,7 +108,8 @@ def _self_perturbed(
     generator = model.generator()
     if generator is None:
         got = f"{model!r}, which has no generator"
-        raise ParameterError("model", got, "one with a generator", "use the variant 'full'")
+        step = "use GearPaper with the variant 'full'"
+        raise ParameterError("model", got, "one with a generator", step)
     device = model.torch_device()
     index = model.ego_index(graph, chosen).to(device)
     batch = index.batch(torch.arange(len(chosen), device=device), model.scaler_(graph))

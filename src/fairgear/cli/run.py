@@ -18,7 +18,7 @@ run_app = App(
         "fairgear run",
         "fairgear run synthetic --seed 3 --out runs/three",
         "fairgear run bail --method gear-paper --quick",
-        "fairgear run --set fairness-weight=2 --set generator.steps=500 --json",
+        "fairgear run --set causal=quantile --set fairness-weight=5 --json",
         "fairgear run --method mypackage.models:MyMethod",
         "fairgear run people.csv --label approved --sensitive sex --similarity 0.7",
     ),
@@ -53,7 +53,9 @@ def run(
     method
         From `fairgear methods list`, or MODULE:CLASS. [default: gear]
     overrides
-        NAME=VALUE of `fairgear methods show METHOD`, repeatable.
+        NAME=VALUE of `fairgear methods show METHOD`, repeatable. Its
+        `causal` is what gear is trained for; the audit's causal model is
+        --causal of `fairgear audit`.
     quick
         Few steps, smaller audit: shows that everything works.
     split

@@ -17,6 +17,7 @@ from fairgear.studies.judging.bounds import Reference, read_bounds
 from fairgear.studies.judging.plan import CHOSEN, RECIPE, Contestant, Dimension, Plan
 from tests.studies.judging.toy import toy_plan
 
+
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     return Plan.read()

@@ -15,11 +15,11 @@ _STAGES = {
 _TITLES = {"auroc": "AUROC", "kl": "KL"}
 _CAPTIONS = {
     "auroc": "Validation; higher is better.",
-    "flips": "Validation, under the model's own generator; lower is better.",
+    "flips": "Validation, in the worlds that it is trained for; lower is better.",
     "score": "What decides which state is kept; higher is better.",
     "prediction": "How wrong the answers are.",
     "fairness": "Distance between a person and their counterfactuals.",
-    "consistency": "Squared difference of their scores, or of their distances to the boundary.",
+    "consistency": "Difference between the answers about people as they are and as moved.",
     "dependence": "R² between predictions and the attributes of the surrounding people.",
     "infomax": "The encoder's own term.",
     "features": "Error of the rebuilt features.",
