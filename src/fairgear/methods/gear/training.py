@@ -215,7 +215,9 @@ class GearTask(WholeGraphTask):
 
     def _logits(self, x: Tensor) -> Tensor:
         """Of the validation set, for features of everybody."""
-        return outputs(self.network, replace(self.graph, x=x), self.val_rows, self.config)[1]  # type: ignore[arg-type]  # see above
+        world = replace(self.graph, x=x)
+        _, logits = outputs(self.network, world, self.val_rows, self.config)  # type: ignore[arg-type]  # see above
+        return logits
 
     def _cut(self, y: Tensor, logits: Tensor) -> float:
         """The logit above which the label is 1, by the validation set."""
