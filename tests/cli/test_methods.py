@@ -40,10 +40,10 @@ def test_settings_of_gear_are_shown_with_default_range_and_meaning(
 ) -> None:
     assert main(["methods", "show", "gear", "--json"]) == 0
     settings = printed(capsys)["settings"]
-    assert settings["k"] == {
-        "default": 20,
-        "allowed": "a whole number from 1 to 64",
-        "meaning": "Members of an ego, its centre included.",
+    assert settings["layers"] == {
+        "default": 2,
+        "allowed": "a whole number from 1 to 16",
+        "meaning": "Of the encoder: how many hops it sees.",
     }
     assert settings["r2_limit"]["allowed"] == "labels or a number from 0 to 1"
     assert len(settings) <= 15

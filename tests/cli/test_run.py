@@ -35,7 +35,7 @@ from tests.processes import exit_code
 
 def small(steps: int) -> list[str]:
     """Flags for a model of 8 dimensions."""
-    settings = {"dim": 8, "k": 6, "steps": steps}
+    settings = {"dim": 8, "steps": steps}
     typed = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     return [*typed, "--device", "cpu"]
 

@@ -32,10 +32,11 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 
 
 def test_micro_batches_follow_the_processes_unless_they_are_set() -> None:
-    config = RunConfig(settings={"micro_batches": 4}).completed()
+    config = RunConfig(method="gear-paper", settings={"micro_batches": 4}).completed()
     assert config.for_processes(2, chosen=True) == config
     assert config.for_processes(1, chosen=True) == config
-    assert RunConfig().completed().for_processes(3, chosen=False).settings["micro_batches"] == 3
+    unset = RunConfig(method="gear-paper").completed().for_processes(3, chosen=False)
+    assert unset.settings["micro_batches"] == 3
     other = RunConfig(method="gcn").completed()
     assert other.for_processes(3, chosen=False) == other
     with pytest.raises(ParameterError, match="4 for 3 processes"):
@@ -47,7 +48,8 @@ def command(out: Path, *more: str) -> list[str]:
     # With a split, the file need not be searched for masks.
     flags |= {"--split": "sixty-twenty-twenty", "--out": out}
     words = [str(word) for pair in flags.items() for word in pair]
-    return ["run", str(PEOPLE), *words, *small(150), "--quick", *more]
+    method = ["--method", "gear-paper", "--set", "k=6", "--set", "generator.steps=10"]
+    return ["run", str(PEOPLE), *words, *method, *small(150), "--quick", *more]
 
 
 def results(out: Path) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def test_people_whom_the_model_knows_are_told_of() -> None:
 def test_a_runs_settings_say_what_it_kept(tmp_path: Path) -> None:
     said = {"dataset": "synthetic", "split": "released", "seed": 4, "graph_seed": 2}
     (tmp_path / "config.yaml").write_text(
-        yaml.safe_dump({**said, "method": "gear", "settings": {"k": 6}})
+        yaml.safe_dump({**said, "method": "gear", "settings": {"dim": 6}})
     )
     assert settings_of_run(str(tmp_path)) == {}, "no model was saved there yet"
     (tmp_path / "model").mkdir()

@@ -60,7 +60,10 @@ def test_dials_turn_a_searched_setting(plan: Plan) -> None:
 
 def test_floors_have_the_space_of_gear_without_what_they_do_not_use(plan: Plan) -> None:
     gear = plan.methods["GEAR"]
-    unused = {"GEAR, mlp": {"edge_noise", "k"}, "GEAR, linear": {"edge_noise", "k", "dropout"}}
+    unused = {
+        "GEAR, mlp": {"edge_noise", "layers"},
+        "GEAR, linear": {"edge_noise", "layers", "dropout"},
+    }
     for name, without in unused.items():
         floor = plan.methods[name]
         assert floor.space == tuple(one for one in gear.space if one.name not in without)
