@@ -28,7 +28,7 @@ class GearConfig(Config):
     encoder: Annotated[str, OneOf("graphsage", "gcn", "gin", "mlp", "linear")] = "graphsage"
     layers: Annotated[int, Range(1, 16)] = 2
     dim: Annotated[int, Range(1, 65536)] = 64
-    dropout: Annotated[float, Range(0, 0.99)] = 0.5
+    dropout: Annotated[float, Range(0, 0.99)] = 0.2
     fairness_weight: Annotated[float, Range(0, math.inf)] = 2.0
     views: bool = True
     edge_noise: Annotated[float, Range(0, 1)] = 0.5

@@ -80,7 +80,7 @@ class Gear(WholeGraph):
         encoder: str = "graphsage",
         layers: int = 2,
         dim: int = 64,
-        dropout: float = 0.5,
+        dropout: float = 0.2,
         fairness_weight: float = 2.0,
         views: bool = True,
         edge_noise: float = 0.5,
