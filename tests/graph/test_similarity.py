@@ -94,6 +94,7 @@ def test_edges_lost_and_gained_are_those_between_two_tables(
     if found is None:
         # Too many rows have a moved one for their nearest, or would have.
         assert built.nearest is not None
+        assert built.closest is not None
         have = np.isin(built.nearest, rows).sum()
         would = (cdist(after, after[rows], "sqeuclidean") < built.closest[:, None]).sum()
         assert have > max(400 // module._FEW, 8) or would > 100

@@ -53,9 +53,9 @@ def run(
     method
         From `fairgear methods list`, or MODULE:CLASS. [default: gear]
     overrides
-        NAME=VALUE of `fairgear methods show METHOD`, repeatable. Its
-        `causal` is what gear is trained for; the audit's causal model is
-        --causal of `fairgear audit`.
+        NAME=VALUE of `fairgear methods show METHOD`, repeatable.
+        `causal` is the model that gear is trained for; an audit
+        under another is `fairgear audit RUN --causal NAME`.
     quick
         Few steps, smaller audit: shows that everything works.
     split
