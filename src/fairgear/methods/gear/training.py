@@ -193,7 +193,7 @@ class GearTask(WholeGraphTask):
         )
         answers = batch.outputs(self.network(other, self._with_noise(batch))[1])
         scale = factual.detach().std().clamp(min=1e-3)
-        gaps = (self.boundary(factual, scale) - self.boundary(answers, scale)).square()
+        gaps: Tensor = (self.boundary(factual, scale) - self.boundary(answers, scale)).square()
         counted = F.one_hot(batch.outputs(model.to(x.device)), len(chance)).to(gaps.dtype)
         self.model_weights.update(gaps.detach() @ counted, counted.sum(dim=0))
         return gaps.mean()
