@@ -241,8 +241,8 @@ def test_moved_people_are_seen_as_the_family_sees_them(people: SensitiveGraph) -
         expected = family.views_of(new, 1 - graph.sens, graph.node_id)
         assert torch.equal(asked(moved, graph, number, draw=0), expected)
     # Each person has a model and a draw.
-    rows = graph.canonical.numbers[torch.tensor([3, 9, 9])]
-    found = moved(rows, torch.tensor([1, 2, 0]), torch.tensor([0, 5, 3]))
+    places = graph.canonical.numbers[torch.tensor([3, 9, 9])]
+    found = moved(places, torch.tensor([1, 2, 0]), torch.tensor([0, 5, 3]))
     for place, (person, model, draw) in enumerate([(3, 1, 0), (9, 2, 5), (9, 0, 3)]):
         assert torch.equal(found[place], asked(moved, graph, model, draw)[person])
 

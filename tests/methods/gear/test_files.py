@@ -131,15 +131,15 @@ def weights(gear: Gear, folder: Path) -> dict[str, Tensor]:
 @pytest.mark.parametrize("batches", [{}, {"batch_size": 30, "fanout": 3}])
 def test_an_interrupted_fit_goes_on_to_the_same_model(
     batches: dict[str, Any],
-    graph: SensitiveGraph,
+    dense: SensitiveGraph,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # With a limit that is exceeded there is a penalty, whose state must be resumed.
-    graph = telling(graph)
+    graph = telling(dense)
     for module in ("config", "training"):
         monkeypatch.setattr(f"fairgear.methods.gear.{module}.VALIDATE_EVERY", 4)
-    settings = {"r2_limit": 0.0, **batches}
+    settings = {"r2_limit": 0.0, "learning_rate": 0.1, **batches}
     whole = tiny(**settings).fit(graph)
     monkeypatch.setattr(Checkpoint, "due", lambda self: True)
     folder = tmp_path / "unfinished"

@@ -31,7 +31,7 @@ def shares(views: int) -> list[float]:
 
 def person_by_hand(network: GearNetwork, x: Tensor) -> Tensor:
     """The embedding of one person, whose views are one after the other in x."""
-    views = x.split(5)
+    views = x.reshape(-1, 5)
     total = torch.zeros(network.embed.out_features)
     for view, share in zip(views, shares(len(views)), strict=True):
         value = affine(network.embed, view)

@@ -17,5 +17,3 @@ def viewed(views: int = 3, people: int = 30, d: int = 5, seed: int = 0) -> tuple
     edges = edges[:, (edges != 0).all(dim=0)]
     degree = torch.bincount(edges[1], minlength=people)
     return x, Neighbors.of_edges(edges, torch.ones(edges.shape[1]), degree)
-
-
