@@ -11,13 +11,13 @@ from tests.methods.gear.tiny import tiny
 
 @pytest.fixture(scope="session")
 def graph() -> SensitiveGraph:
-    """Sparse, with many people alone: most egos are padded."""
+    """Sparse, with many people alone."""
     return fg.datasets.load("synthetic", n=200, seed=1)
 
 
 @pytest.fixture(scope="session")
 def dense() -> SensitiveGraph:
-    """Every ego is full; the sensitive attribute is in column 1."""
+    """Nobody is alone; the sensitive attribute is in column 1."""
     return random_graph(n=150, edges=400, seed=2, d=6)
 
 

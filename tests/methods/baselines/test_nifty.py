@@ -17,7 +17,7 @@ from fairgear import SensitiveGraph
 from fairgear.errors import ParameterError
 from fairgear.methods import METHODS
 from fairgear.methods.baselines.gnn import GraphSage
-from fairgear.methods.baselines.neighbors import Links
+from fairgear.methods.baselines.neighbors import Links, link_numbers, without_links
 from fairgear.methods.baselines.nifty import (
     Nifty,
     NiftyConfig,
@@ -26,12 +26,10 @@ from fairgear.methods.baselines.nifty import (
     NiftyTask,
     UnitSpectralNorm,
     flipped,
-    link_numbers,
     new_predictor,
     normalize_weights,
     similarity_loss,
     with_noise,
-    without_links,
 )
 from fairgear.methods.baselines.whole_graph import WholeGraphConfig, WholeGraphTask
 from fairgear.testing import check_method

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 import fairgear as fg
 from fairgear import SensitiveGraph
@@ -18,6 +19,7 @@ from fairgear.auditing.family import OWN
 from fairgear.causal import flipped, for_graph, named
 from fairgear.errors import FairgearError, GraphError, NotFittedError, ParameterError
 from fairgear.methods import Gear, GearConfig
+from fairgear.methods.baselines.neighbors import Links, NodeBatch
 from fairgear.methods.gear.training import GearTask
 from tests.graphs import random_graph
 from tests.methods.gear.test_family import DIAGRAM
@@ -36,7 +38,6 @@ def test_every_encoder_trains(encoder: str, graph: SensitiveGraph) -> None:
     history = gear.history_["network"]
     assert set(history.training[-1]) == {"step", "prediction", "consistency", "dependence"}
     assert set(history.validation[-1]) == {"step", "score", "auroc", "flips", "dependence"}
-    assert gear.ego_index(graph).k == (1 if encoder in ("mlp", "linear") else 8)
 
 
 @pytest.mark.parametrize(
@@ -56,13 +57,20 @@ def test_terms_are_those_that_settings_ask_for(
 
 
 def test_fewer_answers_change_where_that_is_asked_for() -> None:
-    graph = fg.datasets.load("synthetic", n=400, seed=3)
-    world = for_graph(graph).counterfactual(graph, 1 - graph.sens)
+    """A label follows two columns alike, and one of them shifts with the group."""
+    graph = random_graph(n=400, edges=800, seed=4, d=6)
+    x = graph.x.clone()
+    y = (x[:, 0] + x[:, 2] > 0).long()
+    x[:, 0] += 2 * graph.sens
+    graph = graph.replace(x=x, y=y)
     changed = {}
     for weight in (0.0, 4.0):
-        gear = tiny(fairness_weight=weight, r2_limit=1.0, views=False, steps=150).fit(graph)
+        asked = {"causal": "shift", "views": False, "r2_limit": 1.0, "dropout": 0.1}
+        gear = tiny(**asked, fairness_weight=weight, steps=200).fit(graph)
         labels = gear.predict(graph)
-        assert np.mean(labels == graph.y.numpy()) > 0.6
+        assert np.mean(labels == y.numpy()) > 0.6
+        moved = gear._family.moved(0, graph.x, graph.sens, graph.node_id).float()
+        world = graph.replace(x=moved, sens=1 - graph.sens)
         changed[weight] = np.mean(gear.predict(world) != labels)
     assert changed[4.0] < 0.5 * changed[0.0]
 
@@ -158,12 +166,76 @@ def test_worlds_of_few_people_are_scored_as_the_whole_graphs(
         gear.predict_near([stranger], [torch.tensor([0])])
 
 
+BATCHES = {"batch_size": 30, "fanout": 3}
+
+
+def test_batches_train_and_the_seed_decides(graph: SensitiveGraph) -> None:
+    gear = tiny(**BATCHES).fit(graph)
+    terms = {"step", "prediction", "consistency", "dependence"}
+    assert set(gear.history_["network"].training[-1]) == terms
+    scores = gear.predict_proba(graph)
+    assert scores[:, 1].std() > 1e-4
+    assert np.array_equal(tiny(**BATCHES).fit(graph).predict_proba(graph), scores)
+    others = [{"seed": 1}, {"fanout": 1}, {"batch_size": 0}]
+    for other in others:
+        again = tiny(**(BATCHES | other)).fit(graph).predict_proba(graph)
+        assert not np.allclose(again, scores, atol=1e-4)
+
+
+def test_batches_are_learned_from(dense: SensitiveGraph) -> None:
+    learnable = dense.replace(y=(dense.x[:, 0] > 0).long())
+    gear = tiny(**BATCHES, steps=60, dropout=0.1, learning_rate=0.03).fit(learnable)
+    assert np.mean(gear.predict(learnable) == learnable.y.numpy()) > 0.8
+
+
+@pytest.mark.parametrize("encoder", ["graphsage", "gcn", "gin", "linear"])
+def test_batches_predict_as_the_whole_graph_does(encoder: str, graph: SensitiveGraph) -> None:
+    gear = tiny(encoder=encoder).fit(graph)
+    expected, z = gear.predict_proba(graph), gear.embed(graph)
+    some = torch.tensor([150, 3, 3, 77])
+    for size in (1, 7, 1000):
+        gear._settings = replace(gear._settings, batch_size=size)
+        np.testing.assert_allclose(gear.predict_proba(graph), expected, atol=1e-6)
+        np.testing.assert_allclose(gear.embed(graph), z, atol=1e-4)
+        found = gear.predict_proba(graph, nodes=some)
+        np.testing.assert_allclose(found, expected[some.numpy()], atol=1e-6)
+
+
+@pytest.mark.parametrize("given", [None, 0, 40])
+def test_large_graphs_are_read_in_batches_unless_a_size_is_given(
+    given: int | None, graph: SensitiveGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    around = Links.around
+
+    def spy(self: Links, people: Tensor, hops: int, fanout: int = 0) -> NodeBatch:
+        if fanout:
+            sizes.append(len(people))
+        return around(self, people, hops, fanout)
+
+    monkeypatch.setattr(Links, "around", spy)
+    monkeypatch.setattr("fairgear.methods.gear.estimator.BATCH", 20)
+    for whole_up_to in (200, 199):
+        monkeypatch.setattr("fairgear.methods.gear.estimator.WHOLE_UP_TO", whole_up_to)
+        sizes.clear()
+        gear = tiny(batch_size=given, steps=5).fit(graph)
+        size = {None: 0 if whole_up_to == 200 else 20, 0: 0, 40: 40}[given]
+        assert sizes == ([2 * size] * 5 if size else [])
+        gear.save(tmp_path)
+        back = Gear.load(tmp_path, device="cpu")
+        # What was asked for, and what it meant for the graph of the fit.
+        assert back.config == gear.config
+        assert gear.config.batch_size == given
+        assert back._sized.batch_size == gear._sized.batch_size == size
+        assert np.array_equal(back.predict_proba(graph), gear.predict_proba(graph))
+
+
 def test_another_graph_is_scored_by_itself(fitted: Gear, dense: SensitiveGraph) -> None:
     before = fitted.predict_proba(dense)
     other = random_graph(n=90, edges=200, seed=8, d=6)
     scores = fitted.predict_proba(other)
     assert scores.shape == (90, 2)
-    # The egos of the other graph must not be mixed up with those kept from the first.
+    # What is seen of the other graph must not be mixed up with those kept from the first.
     assert np.array_equal(fitted.predict_proba(dense), before)
     assert np.array_equal(fitted.predict_proba(other), scores)
     rewired = dense.replace(edge_index=dense.edge_index[:, :0])
@@ -220,7 +292,7 @@ def test_the_constructor_names_every_setting_with_its_default_and_meaning() -> N
 
 def test_a_model_is_shown_by_what_was_changed() -> None:
     assert repr(Gear()) == "Gear(seed=0)"
-    assert repr(Gear(k=7, r2_limit=0.1, seed=3)) == "Gear(k=7, r2_limit=0.1, seed=3)"
+    assert repr(Gear(dim=7, r2_limit=0.1, seed=3)) == "Gear(dim=7, r2_limit=0.1, seed=3)"
 
 
 def test_unknown_and_impossible_parameters_are_refused() -> None:
@@ -228,13 +300,13 @@ def test_unknown_and_impossible_parameters_are_refused() -> None:
     assert Gear(**gear.get_params()).config == gear.config
     with pytest.raises(TypeError, match="nosuch"):
         Gear(nosuch=1)  # type: ignore[call-arg]  # that it is refused is the test
-    allowed = "allowed: labels, a number from 0 to 1"
+    allowed = "allowed: labels or a number from 0 to 1"
     for value in ("label", -0.1, 1.5, True, None):
         with pytest.raises(ParameterError, match=rf"^setting r2_limit: got [^\n]*{allowed}[^\n]*$"):
             gear.set_params(r2_limit=value)
-    with pytest.raises(ParameterError, match="setting k"):
-        gear.set_params(k=0)
+    with pytest.raises(ParameterError, match="setting layers"):
+        gear.set_params(layers=0)
     with pytest.raises(ParameterError, match=r"^causal: got 'nosuch'[^\n]*$"):
         Gear(causal="nosuch").fit(random_graph(n=90, edges=100))
-    assert (gear.config.r2_limit, gear.config.k) == (0.25, 20)
+    assert (gear.config.r2_limit, gear.config.layers) == (0.25, 2)
     assert gear.set_params(r2_limit="labels").config.r2_limit == "labels"

@@ -14,7 +14,7 @@ from torch import Tensor
 from fairgear import SensitiveGraph
 from fairgear.causal import FEATURE_MODELS, Columns, FeatureSequential
 from fairgear.errors import FairgearError, GraphError, ParameterError
-from fairgear.methods.egos import Ego
+from fairgear.methods.baselines.neighbors import Links
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import FAMILY, GearConfig
 from fairgear.methods.gear.family import Family, MovedPeople, learners, models_of
@@ -131,19 +131,21 @@ def test_who_is_moved_by_a_single_model_that_leads_back_gets_the_same_answer(
     torch.testing.assert_close(moved, factual.flip(1), atol=1e-4, rtol=0)
     torch.manual_seed(0)
     network = GearNetwork(family.width, family.views, GearConfig(dim=8)).eval()
-    adjacency = (1 - torch.eye(4)).expand(60, 4, 4)
-    everyone = torch.ones(60, 4, dtype=torch.bool)
+    neighbors = Links.of(people.canonical).everyone.neighbors
 
-    def logits(views: Tensor, sens: Tensor) -> Tensor:
-        x = views.reshape(60, 4, *views.shape[1:])
-        found: Tensor = network(Ego(x, sens.reshape(60, 4), adjacency, everyone))[1].detach()
+    def logits(views: Tensor) -> Tensor:
+        found: Tensor = network(views[people.canonical.rows].flatten(1), neighbors)[1].detach()
         return found
 
-    expected = logits(factual, people.sens)
-    torch.testing.assert_close(logits(moved, 1 - people.sens), expected, atol=1e-4, rtol=0)
-    # s alone would be noticed, and so would features alone.
-    assert not torch.allclose(logits(factual, 1 - people.sens), expected, atol=1e-2)
-    assert not torch.allclose(logits(moved, people.sens), expected, atol=1e-2)
+    expected = logits(factual)
+    torch.testing.assert_close(logits(moved), expected, atol=1e-4, rtol=0)
+    # Features alone would be noticed: then the other view is not that of the same person.
+    alone = family.views_of(new, people.sens, people.node_id)
+    assert not torch.allclose(logits(alone), expected, atol=1e-2)
+    # Half of the people moved, the others as they were: nobody's answer changes either.
+    half = torch.arange(len(moved))[:, None, None] % 2 == 0
+    mixed = torch.where(half, moved, factual)
+    torch.testing.assert_close(logits(mixed), expected, atol=1e-4, rtol=0)
 
 
 def learned(family: Family) -> dict[str, Tensor]:
@@ -223,28 +225,26 @@ def test_a_file_that_is_no_diagram_is_refused_in_one_line(tmp_path: Path) -> Non
             models_of(str(path))
 
 
-EVERY = torch.arange(240)
-
-
-def asked(moved: MovedPeople, rows: Tensor, model: int, draw: int) -> Tensor:
-    """What it gives for rows, each an ego of its own."""
-    which = torch.ones(len(rows), dtype=torch.long)
-    return moved(rows[:, None], model * which, draw * which)[:, 0]
+def asked(moved: MovedPeople, graph: SensitiveGraph, model: int, draw: int) -> Tensor:
+    """What it gives for everybody, in the order of the graph."""
+    which = torch.ones(len(graph.x), dtype=torch.long)
+    return moved(graph.canonical.numbers, model * which, draw * which)
 
 
 def test_moved_people_are_seen_as_the_family_sees_them(people: SensitiveGraph) -> None:
-    family = family_of(people)
-    moved = MovedPeople(family, people, None, seed=7)
-    assert moved.models == 4
-    for number, rows in enumerate(moved_rows(people, 7 + 2**40)):
+    graph, _ = reordered(people)
+    family = family_of(graph)
+    moved = MovedPeople(family, graph, seed=7)
+    assert (moved.models, moved.draws) == (3, 6)
+    for number, rows in enumerate(moved_rows(graph, 7 + 2**40)):
         new = torch.from_numpy(rows)
-        expected = family.views_of(new, 1 - people.sens, people.node_id)
-        assert torch.equal(asked(moved, EVERY, number, draw=0), expected)
-    # A batch of egos has one model and one draw each.
-    n_id = torch.tensor([[3, 9], [9, 100]])
-    found = moved(n_id, torch.tensor([1, 3]), torch.tensor([0, 5]))
-    assert torch.equal(found[0], asked(moved, n_id[0], 1, 0))
-    assert torch.equal(found[1], asked(moved, n_id[1], 3, 5))
+        expected = family.views_of(new, 1 - graph.sens, graph.node_id)
+        assert torch.equal(asked(moved, graph, number, draw=0), expected)
+    # Each person has a model and a draw.
+    places = graph.canonical.numbers[torch.tensor([3, 9, 9])]
+    found = moved(places, torch.tensor([1, 2, 0]), torch.tensor([0, 5, 3]))
+    for place, (person, model, draw) in enumerate([(3, 1, 0), (9, 2, 5), (9, 0, 3)]):
+        assert torch.equal(found[place], asked(moved, graph, model, draw)[person])
 
 
 def test_later_draws_are_fitted_to_thirds_of_the_learners(
@@ -262,8 +262,8 @@ def test_later_draws_are_fitted_to_thirds_of_the_learners(
         return made
 
     monkeypatch.setattr(Family, "fit", spy)
-    moved = MovedPeople(family, people, None, seed=7)
-    assert len(masks) == moved.DRAWS - 1
+    moved = MovedPeople(family, people, seed=7)
+    assert len(masks) == moved.draws - 1 == 5
     train = people.train_mask.numpy()
     for mask in masks:
         assert not (mask & ~train).any()
@@ -273,9 +273,9 @@ def test_later_draws_are_fitted_to_thirds_of_the_learners(
     model = FEATURE_MODELS["gaussian"]().fit(table, sens, Columns.of(people), masks[2])
     new = model.moved(table, sens, 1 - sens, people.node_id, seed=seeds[2] + 2**40)
     expected = family.views_of(torch.from_numpy(new), 1 - people.sens, people.node_id)
-    found = asked(moved, EVERY, FAMILY.index("gaussian"), draw=3)
+    found = asked(moved, people, FAMILY.index("gaussian"), draw=3)
     torch.testing.assert_close(found, expected)
-    assert not torch.allclose(found, asked(moved, EVERY, FAMILY.index("gaussian"), 0), atol=0.1)
+    assert not torch.allclose(found, asked(moved, people, FAMILY.index("gaussian"), 0), atol=0.1)
 
 
 def test_thirds_without_a_group_are_left_out(people: SensitiveGraph) -> None:
@@ -284,52 +284,46 @@ def test_thirds_without_a_group_are_left_out(people: SensitiveGraph) -> None:
     x = people.x.clone()
     x[:, 1] = sens
     graph = people.replace(x=x, sens=sens)
-    moved = MovedPeople(family_of(graph, ("shift",)), graph, None, seed=0)
-    first = asked(moved, EVERY, 0, 0)
-    again = [torch.equal(asked(moved, EVERY, 0, draw), first) for draw in range(1, 6)]
+    moved = MovedPeople(family_of(graph, ("shift",)), graph, seed=0)
+    first = asked(moved, graph, 0, 0)
+    again = [torch.equal(asked(moved, graph, 0, draw), first) for draw in range(1, 6)]
     assert any(again)
 
 
-def test_a_mixture_lies_evenly_between_its_models(people: SensitiveGraph) -> None:
-    moved = MovedPeople(family_of(people), people, None, seed=7)
-    columns = [0, 2, 3, 4]
-    shares = []
-    for draw in range(moved.DRAWS):
-        seen = [asked(moved, EVERY, model, draw)[:, 0, columns] for model in range(4)]
-        own = torch.stack(seen[:3])
-        assert bool((seen[3] >= own.amin(dim=0) - 1e-4).all())
-        assert bool((seen[3] <= own.amax(dim=0) + 1e-4).all())
-    two = MovedPeople(family_of(people, ("shift", "quantile")), people, None, seed=7)
-    for draw in range(two.DRAWS):
-        one, other, mixed = (asked(two, EVERY, model, draw)[:, 0, :5] for model in range(3))
-        apart = (one - other).abs() > 0.05
-        shares.append(((mixed - other) / (one - other))[apart])
-    share = torch.cat(shares)
-    # Uniform from 0 to 1: another number for each person, column and draw.
-    away = 4 / len(share) ** 0.5
-    assert float(share.mean()) == pytest.approx(0.5, abs=away / 12**0.5)
-    assert float(share.var()) == pytest.approx(1 / 12, abs=away * (1 / 80 - 1 / 144) ** 0.5)
-    assert len(share.unique()) > 0.9 * len(share)  # type: ignore[no-untyped-call]
-
-
-def test_a_pool_and_another_order_give_the_same_people(
+def test_pieces_and_another_order_give_the_same_people_and_the_seed_decides(
     people: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     family = family_of(people)
-    whole = MovedPeople(family, people, None, seed=7)
-    pool = torch.tensor([5, 17, 30, 31, 200, 239])
-    some = MovedPeople(family, people, pool, seed=7)
+    whole = MovedPeople(family, people, seed=7)
     graph, order = reordered(people)
     monkeypatch.setattr("fairgear.methods.gear.family._CHUNK", 50)
-    moved = MovedPeople(family, graph, None, seed=7)
-    other = MovedPeople(family, people, None, seed=8)
-    for model in range(4):
+    moved = MovedPeople(family, graph, seed=7)
+    other = MovedPeople(family, people, seed=8)
+    for model in range(3):
         for draw in (0, 3):
-            expected = asked(whole, EVERY, model, draw)
-            assert torch.equal(asked(some, pool, model, draw), expected[pool])
-            assert torch.equal(asked(moved, EVERY, model, draw), expected[order])
-    assert not torch.equal(asked(other, EVERY, 3, 0), asked(whole, EVERY, 3, 0))
-    assert some._views.nbytes == 6 * MovedPeople.bytes_each(family)
+            expected = asked(whole, people, model, draw)
+            assert torch.equal(asked(moved, graph, model, draw), expected[order])
+        # The seed is that of the thirds alone.
+        same = [
+            torch.equal(asked(other, people, model, draw), asked(whole, people, model, draw))
+            for draw in range(6)
+        ]
+        assert same == [True] + [False] * 5
+
+
+def test_large_graphs_have_fewer_draws(
+    people: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family = family_of(people)
+    whole = MovedPeople(family, people, seed=7)
+    # 240 people by 3 models, 4 views of 10 columns each, in 4 bytes.
+    each = 240 * 3 * 4 * 10 * 4
+    for kept, draws in ((each // 2, 1), (3 * each, 3), (3 * each - 1, 2), (100 * each, 6)):
+        monkeypatch.setattr("fairgear.methods.gear.family._KEPT", kept)
+        some = MovedPeople(family, people, seed=7)
+        assert some.draws == draws
+        last = asked(some, people, 2, draws - 1)
+        assert torch.equal(last, asked(whole, people, 2, draws - 1))
 
 
 def test_a_family_comes_back_from_its_state(people: SensitiveGraph) -> None:

@@ -97,6 +97,7 @@ def test_weights_and_maps_that_do_not_fit_are_refused(saved: Path) -> None:
         {"family": {"models": []}},
         {"family": {"models": [{"model": {}, "tensors": {}}], "seed": 0}},
         {"family": {"models": 3, "seed": 0}},
+        {"large": 1},
         {"features": 3},
         {"history": []},
     ],
@@ -127,14 +128,18 @@ def weights(gear: Gear, folder: Path) -> dict[str, Tensor]:
     return read_tensors(folder / "weights.safetensors")[0]
 
 
+@pytest.mark.parametrize("batches", [{}, {"batch_size": 30, "fanout": 3}])
 def test_an_interrupted_fit_goes_on_to_the_same_model(
-    graph: SensitiveGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    batches: dict[str, Any],
+    dense: SensitiveGraph,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # With a limit that is exceeded there is a penalty, whose state must be resumed.
-    graph = telling(graph)
-    for module in ("estimator", "training"):
+    graph = telling(dense)
+    for module in ("config", "training"):
         monkeypatch.setattr(f"fairgear.methods.gear.{module}.VALIDATE_EVERY", 4)
-    settings = {"r2_limit": 0.0, "micro_batches": 2}
+    settings = {"r2_limit": 0.0, "learning_rate": 0.1, **batches}
     whole = tiny(**settings).fit(graph)
     monkeypatch.setattr(Checkpoint, "due", lambda self: True)
     folder = tmp_path / "unfinished"

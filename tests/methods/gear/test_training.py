@@ -1,4 +1,4 @@
-"""How Gear is trained: whom it sees, how fast it learns, and which state it keeps."""
+"""How Gear is trained: whom it sees, what it minimises, and which state it keeps."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear import SensitiveGraph
-from fairgear.errors import ParameterError
-from fairgear.methods import Gear, GearConfig
+from fairgear.methods import Gear
+from fairgear.methods.baselines.neighbors import Neighbors, NodeBatch
 from fairgear.methods.gear import training
 from fairgear.methods.gear.family import MovedPeople
 from fairgear.methods.gear.training import GearTask
-from fairgear.training import History, Task
+from fairgear.training import History, Task, Validation
 from tests.methods.gear.tiny import telling, tiny
+
+ASSIGNMENT = "fairgear.methods.gear.training.assignment"
+BATCHES = [{}, {"batch_size": 30, "fanout": 3}]
 
 
 @pytest.fixture
@@ -33,7 +36,7 @@ def caught(monkeypatch: pytest.MonkeyPatch) -> list[GearTask]:
         tasks.append(task)
         return History()
 
-    monkeypatch.setattr("fairgear.methods.gear.estimator.train", spy)
+    monkeypatch.setattr("fairgear.methods.baselines.whole_graph.train", spy)
     return tasks
 
 
@@ -66,7 +69,7 @@ def test_a_score_is_auroc_less_flips_and_less_the_price_of_r2(
     draw = torch.Generator().manual_seed(4)
     logits = 4 * torch.from_numpy(around - around.mean()) + torch.randn(people, generator=draw)
     worlds = logits + torch.randn(3, 2, people, generator=draw)
-    outcome = task.scored(logits, worlds)
+    outcome = task.judged(logits, worlds)
     labels = logits.numpy() > 0
     shares = [[np.mean((world.numpy() > 0) != labels) for world in model] for model in worlds]
     flips = max(np.mean(model) for model in shares)
@@ -84,15 +87,15 @@ def test_constant_answers_and_logits_lose_to_all_others(
 ) -> None:
     tiny(r2_limit=0.0, threshold="half").fit(dense)
     (task,) = caught
-    y = task.data.y[task.data.val_rows].float()
+    y = task.y[task.val_rows].float()
     still = torch.zeros(3, 2, len(y))
     # As wrong as can be, and another answer in every world.
-    worst = task.scored(0.5 - y, (y - 0.5).expand(3, 2, -1))
+    worst = task.judged(0.5 - y, (y - 0.5).expand(3, 2, -1))
     assert worst.figures["auroc"] == 0
     assert worst.figures["flips"] == 1
-    one_sided = task.scored(y + 5, still + 5)
+    one_sided = task.judged(y + 5, still + 5)
     assert one_sided.figures["auroc"] == 1
-    constant, broken = task.scored(0 * y + 0.3, still), task.scored(y / 0, still)
+    constant, broken = task.judged(0 * y + 0.3, still), task.judged(y / 0, still)
     assert worst.score > one_sided.score > max(constant.score, broken.score)
 
 
@@ -102,11 +105,11 @@ def test_flips_are_those_at_the_threshold_that_would_be_used(
     for threshold in ("validation", "half"):
         tiny(threshold=threshold).fit(dense)
         task = caught.pop()
-        y = task.data.y[task.data.val_rows]
+        y = task.y[task.val_rows]
         # Tells everybody's label, far above a probability of one half; what moves lies between.
         logits = 3 + 2.0 * y
         moved = torch.where(y == 1, logits - 1.9, logits)
-        found = task.scored(logits, moved.expand(3, 2, -1))
+        found = task.judged(logits, moved.expand(3, 2, -1))
         if threshold == "half":
             assert float(task.boundary.cut) == 0
             assert found.figures["flips"] == 0
@@ -123,22 +126,29 @@ def logits_of(gear: Gear, graph: SensitiveGraph, rows: Tensor) -> NDArray[np.flo
 def test_validation_asks_about_everybody_in_either_group_under_each_model(
     dense: SensitiveGraph, caught: list[GearTask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gear = tiny(edge_noise=0.0).fit(dense)
+    order = torch.randperm(150, generator=torch.Generator().manual_seed(0))
+    graph = dense.permute(order)
+    gear = tiny().fit(graph)
     (task,) = caught
-    rows = dense.val_mask.nonzero()[:, 0]
-    assert torch.equal(task.data.val_rows, rows)
+    seen: list[tuple[Tensor, Tensor]] = []
+    judged = GearTask.judged
+
+    def spy(self: GearTask, factual: Tensor, worlds: Tensor) -> Validation:
+        seen.append((factual, worlds))
+        return judged(self, factual, worlds)
+
+    monkeypatch.setattr(GearTask, "judged", spy)
     with torch.no_grad():
-        factual, worlds = task._answers(rows)
-        whole = task.validate()
-        monkeypatch.setattr(training, "_CHUNK", 7)
-        pieces = task.validate()
-    assert pieces.figures == pytest.approx(whole.figures, abs=1e-6)
-    np.testing.assert_allclose(factual, logits_of(gear, dense, rows), atol=1e-4)
+        task.validate()
+    ((factual, worlds),) = seen
+    rows = graph.canonical.rows[task.val_rows]
+    assert set(rows.tolist()) == set(graph.val_mask.nonzero()[:, 0].tolist())
+    np.testing.assert_allclose(factual, logits_of(gear, graph, rows), atol=1e-4)
     assert worlds.shape == (3, 2, len(rows))
     for model, group in product(range(3), range(2)):
-        moved = gear._family.moved(model, dense.x, dense.sens, dense.node_id)
-        x = torch.where((dense.sens != group)[:, None], moved.float(), dense.x)
-        world = dense.replace(x=x, sens=torch.full_like(dense.sens, group))
+        moved = gear._family.moved(model, graph.x, graph.sens, graph.node_id)
+        x = torch.where((graph.sens != group)[:, None], moved.float(), graph.x)
+        world = graph.replace(x=x, sens=torch.full_like(graph.sens, group))
         expected = logits_of(gear, world, rows)
         np.testing.assert_allclose(worlds[model, group], expected, atol=1e-3)
 
@@ -157,10 +167,20 @@ def test_the_limit_of_r2_is_that_of_the_training_labels_or_a_number(
     expected = {"labels": own + slack, 0.1: 0.1 + slack, 1.0: 1.0}[limit]
     assert task.penalty.limit == pytest.approx(expected, abs=1e-5)
     assert task.penalty.active == active
-    with torch.no_grad():
-        task.validate()
-    # Untrained answers tell little of s.
-    assert float(task.penalty.weight) == 0
+
+
+def test_validation_adapts_the_penalty(
+    dense: SensitiveGraph, caught: list[GearTask], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit, weight in ((0.1, 0.5 / 0.18 * (1.4 + 20 * 0.014)), (1.0, 0.0)):
+        tiny(r2_limit=limit).fit(dense)
+        task = caught.pop()
+        assert len(task.val_rows) == 50
+        found = Validation(0.0, {"dependence": 0.68})
+        monkeypatch.setattr(task, "judged", lambda factual, worlds, found=found: found)
+        with torch.no_grad():
+            task.validate()
+        assert float(task.penalty.weight) == pytest.approx(weight, rel=1e-5)
 
 
 def test_labels_without_r2_allow_what_chance_shows(
@@ -170,7 +190,17 @@ def test_labels_without_r2_allow_what_chance_shows(
     (task,) = caught
     train = dense.train_mask.numpy()
     own = adjusted_r2(dense.y.numpy()[train], sens_around(dense)[train])
-    assert task.data.labels_r2() == pytest.approx(max(0.0, own), abs=1e-6)
+    assert task.labels_r2() == pytest.approx(max(0.0, own), abs=1e-6)
+
+
+def test_large_validation_sets_are_thinned_out(
+    dense: SensitiveGraph, caught: list[GearTask], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "VALIDATED", 6)
+    tiny().fit(dense)
+    (task,) = caught
+    assert 4 <= len(task.val_rows) <= 6
+    assert set(task.y[task.val_rows].tolist()) == {0, 1}
 
 
 def test_the_learning_rate_rises_and_ends_at_nothing(
@@ -194,77 +224,209 @@ def test_the_learning_rate_rises_and_ends_at_nothing(
 def test_a_batch_has_labelled_people_once_and_anyone(
     dense: SensitiveGraph, caught: list[GearTask]
 ) -> None:
-    tiny(batch_size=30).fit(dense)
+    tiny(batch_size=30, fanout=2).fit(dense)
     (task,) = caught
-    seen: list[tuple[Tensor, Tensor]] = []
-
-    def note(labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
-        seen.append((labelled, anyone))
-        return {}
-
-    task._run = note
-    for number in range(60):
-        task.step(number)
-    train = set(dense.train_mask.nonzero()[:, 0].tolist())
-    for labelled, anyone in seen:
-        assert len(set(labelled.tolist())) == len(labelled) == len(anyone) == 30
-        assert set(labelled.tolist()) <= train
-    assert {one for _, anyone in seen for one in anyone.tolist()} == set(range(150))
-
-
-def test_large_graphs_move_a_sample_of_people_and_those_around_them(
-    dense: SensitiveGraph, caught: list[GearTask], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(training, "VALIDATED", 6)
-    gear = tiny(seed=3).fit(dense)
-    task = caught.pop()
-    assert torch.equal(task.data.pool, torch.arange(150))
-    assert 4 <= len(task.data.val_rows) <= 6
-    assert set(dense.y[task.data.val_rows].tolist()) == {0, 1}
-    whole = task.data.moved
-    monkeypatch.setattr(training, "KEPT", 80 * MovedPeople.bytes_each(gear._family))
-    tiny(seed=3).fit(dense)
-    sampled = caught.pop().data
-    assert len(sampled.pool) == 80 // 8
-    assert torch.equal(sampled.pool, sampled.pool.sort().values)
-    assert sampled.moved._views.shape[0] < 150
-    for people in (sampled.pool, sampled.val_rows):
-        n_id = sampled.egos(people).n_id
-        assert n_id is not None
-        model, draw = torch.arange(len(people)) % 4, torch.arange(len(people)) % 6
-        assert torch.equal(sampled.moved(n_id, model, draw), whole(n_id, model, draw))
+    train, met = set(task.train_rows.tolist()), set()
+    for _ in range(60):
+        batch, labelled, people = task._draw()
+        assert batch.rows is not None
+        assert batch.targets is not None
+        assert len(people) == 60
+        assert torch.equal(batch.rows[batch.targets], people)
+        assert torch.equal(batch.targets[:30], labelled)
+        first = people[:30].tolist()
+        assert len(set(first)) == 30
+        assert set(first) <= train
+        met |= set(people[30:].tolist())
+        # A person's neighbours are two at most, and stand for all of them.
+        matrix = batch.neighbors.matrix.to_dense()
+        assert int((matrix > 0).sum(dim=1).max()) == 2
+    assert met == set(range(150))
 
 
-def test_parts_that_labels_cannot_fill_and_processes_cannot_share_are_refused(
-    graph: SensitiveGraph,
-) -> None:
-    few = torch.zeros_like(graph.train_mask)
-    for label in (0, 1):
-        few[torch.nonzero(graph.train_mask & (graph.y == label))[:2, 0]] = True
-    with pytest.raises(ParameterError, match="4 of batches that may have 4 people"):
-        tiny(micro_batches=4).fit(graph.replace(train_mask=few))
-    GearConfig(micro_batches=4).check_batches(100, processes=2)
-    with pytest.raises(ParameterError, match="3 for 2 processes"):
-        GearConfig(micro_batches=3).check_batches(100, processes=2)
-
-
-def test_a_step_in_parts_is_the_step_of_the_batch_but_for_its_draws(
+def test_without_batches_the_whole_graph_takes_part(
     dense: SensitiveGraph, caught: list[GearTask]
 ) -> None:
-    """Without dropout and random questions, parts give the mean of their gradients."""
-    found = []
-    for parts in (1, 5):
-        tiny(
-            micro_batches=parts, dropout=0.0, fairness_weight=0.0, r2_limit=1.0, batch_size=50
-        ).fit(dense)
-        task = caught.pop()
-        rows = task.data.train_rows
-        terms = task._update(rows, rows)
-        found.append((terms, [p.grad for p in task.network.parameters()]))
-        assert set(terms) == {"prediction"}
-    (one, gradients), (several, others) = found
-    assert float(several["prediction"]) == pytest.approx(float(one["prediction"]), abs=1e-6)
-    for gradient, other in zip(gradients, others, strict=True):
-        assert gradient is not None
-        assert other is not None
-        torch.testing.assert_close(other, gradient, atol=1e-6, rtol=1e-4)
+    tiny().fit(dense)
+    (task,) = caught
+    batch, labelled, people = task._draw()
+    assert batch is task.graph.links.everyone
+    assert torch.equal(labelled, task.train_rows)
+    assert torch.equal(people, task.train_rows)
+
+
+def drawn(task: GearTask, monkeypatch: pytest.MonkeyPatch) -> tuple[NodeBatch, Tensor, Tensor]:
+    """A batch that every step from now on has."""
+    found = task._draw()
+    monkeypatch.setattr(task, "_draw", lambda: found)
+    return found
+
+
+@pytest.mark.parametrize("batches", BATCHES)
+def test_the_loss_is_the_weighted_sum_of_its_terms(
+    batches: dict[str, Any],
+    dense: SensitiveGraph,
+    caught: list[GearTask],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = {"causal": "gaussian", "views": False, "dropout": 0.0, "edge_noise": 0.0}
+    settings |= {"fairness_weight": 1.7, "r2_limit": 0.1, "weight_decay": 0.0}
+    graph = dense.replace(x=dense.x + 2 * dense.sens[:, None] * (torch.arange(6) != 1))
+    tiny(**settings, **batches).fit(graph)
+    (task,) = caught
+    task.penalty.weight.fill_(0.6)
+    batch, labelled, people = drawn(task, monkeypatch)
+    with torch.no_grad():
+        seen = task.network(batch.inputs(task.graph.x), batch.neighbors)[1]
+    cut = float(seen.quantile(0.4))
+    task.boundary.cut.fill_(cut)
+    new = torch.randint(0, 2, (150,), generator=torch.Generator().manual_seed(0))
+    rows = torch.arange(150) if batch.rows is None else batch.rows
+    monkeypatch.setattr(ASSIGNMENT, lambda sens: new[rows])
+    # All draws alike: which one is drawn plays no part.
+    task.moved._views = task.moved._views[:, :1].expand_as(task.moved._views)
+    everybody = torch.stack([task.moved._views[row, 0, 0].flatten() for row in range(150)])
+
+    def loss() -> tuple[Tensor, dict[str, Tensor], Tensor]:
+        """The total with its gradient, by hand."""
+        x = task.graph.x[rows]
+        other = torch.stack(
+            [
+                everybody[row] if new[row] != task.graph.sens[row] else task.graph.x[row]
+                for row in rows.tolist()
+            ]
+        )
+        here, there = (task.network(one, batch.neighbors)[1] for one in (x, other))
+        p = here[labelled].sigmoid()
+        y = task.y[people[: len(labelled)]]
+        prediction = -torch.where(y == 1, p, 1 - p).log().mean()
+        about = torch.arange(150) if batch.targets is None else batch.targets
+        here, there = here[about], there[about]
+        spread = float(here.detach().double().numpy().std(ddof=1))
+        one, two = (torch.tanh((logit - cut) / (0.5 * spread)) for logit in (here, there))
+        gaps = (one - two) ** 2
+        around = task.sens_around[torch.arange(150) if batch.rows is None else people]
+        r2 = torch.corrcoef(torch.stack([torch.tanh(here), around]))[0, 1] ** 2
+        parts = {"prediction": prediction, "consistency": gaps.mean(), "dependence": r2}
+        return prediction + 1.7 * gaps.mean() + 0.6 * r2, parts, gaps
+
+    total, parts, gaps = loss()
+    gradients = torch.autograd.grad(total, list(task.network.parameters()))
+    found = task.step(0)
+    expected = {name: float(part.detach()) for name, part in parts.items()}
+    assert {name: float(part) for name, part in found.items()} == pytest.approx(expected, abs=1e-5)
+    for parameter, gradient in zip(task.network.parameters(), gradients, strict=True):
+        assert parameter.grad is not None
+        torch.testing.assert_close(parameter.grad, gradient, atol=1e-4, rtol=1e-3)
+    mean = float(gaps.detach().mean())
+    assert mean > 0.01
+    assert float(task.model_weights.running[0]) == pytest.approx(0.9 + 0.1 * mean, rel=1e-4)
+
+
+@pytest.mark.parametrize("batches", BATCHES)
+@pytest.mark.parametrize("encoder", ["graphsage", "linear"])
+def test_where_nothing_moves_there_is_no_inconsistency(
+    encoder: str,
+    batches: dict[str, Any],
+    dense: SensitiveGraph,
+    caught: list[GearTask],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tiny(encoder=encoder, edge_noise=0.0, **batches).fit(dense)
+    (task,) = caught
+    task.network.train()
+    monkeypatch.setattr(ASSIGNMENT, lambda sens: sens)
+    assert float(task.step(0)["consistency"]) < 1e-12
+    assert task.network.training, "dropout is on again for the next step"
+    monkeypatch.setattr(ASSIGNMENT, lambda sens: 1 - sens)
+    assert float(task.step(1)["consistency"]) > 1e-6
+
+
+@pytest.mark.parametrize("batches", BATCHES)
+def test_each_person_is_moved_by_one_model_which_is_drawn_by_its_weight(
+    batches: dict[str, Any],
+    dense: SensitiveGraph,
+    caught: list[GearTask],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tiny(**batches).fit(dense)
+    (task,) = caught
+    task.model_weights.running.copy_(torch.tensor([1.0, 2.0, 6.0]))
+    shares = task.model_weights().tolist()
+    monkeypatch.setattr(task.model_weights, "update", lambda sums, counts: None)
+    seen: list[tuple[Tensor, Tensor, Tensor]] = []
+    call = MovedPeople.__call__
+
+    def spy(self: MovedPeople, rows: Tensor, model: Tensor, draw: Tensor) -> Tensor:
+        seen.append((rows, model, draw))
+        return call(self, rows, model, draw)
+
+    monkeypatch.setattr(MovedPeople, "__call__", spy)
+    for number in range(10):
+        task.step(number)
+    rows, model, draw = (torch.cat(part) for part in zip(*seen, strict=True))
+    assert set(rows.tolist()) == set(range(150))
+    assert set(draw.tolist()) == set(range(6))
+    for one, share in enumerate(shares):
+        away = 4 * (share * (1 - share) / len(model)) ** 0.5
+        assert float((model == one).float().mean()) == pytest.approx(share, abs=away)
+    # Both vary from person to person within a step.
+    assert len(set(seen[0][1].tolist())) == 3
+    assert len(set(seen[0][2].tolist())) == 6
+
+
+@pytest.mark.parametrize(("weight", "limit"), [(0.0, 1.0), (0.0, 0.1), (1.0, 1.0), (1.0, 0.1)])
+def test_terms_without_a_weight_are_not_computed(
+    weight: float, limit: float, dense: SensitiveGraph, caught: list[GearTask]
+) -> None:
+    tiny(fairness_weight=weight, r2_limit=limit).fit(dense)
+    (task,) = caught
+    task.network.train()
+    expected = {"prediction"} | ({"consistency"} if weight else set())
+    assert set(task.step(0)) == expected | ({"dependence"} if limit < 1 else set())
+    assert task.network.training
+
+
+def links(neighbors: Neighbors) -> int:
+    return len(neighbors.matrix.values())
+
+
+@pytest.mark.parametrize("batches", BATCHES)
+def test_up_to_the_noise_of_the_edges_is_left_out(
+    batches: dict[str, Any], dense: SensitiveGraph, caught: list[GearTask]
+) -> None:
+    tiny(edge_noise=0.6, **batches).fit(dense)
+    (task,) = caught
+    batch = task._draw()[0]
+    torch.manual_seed(0)
+    all_links = links(batch.neighbors)
+    left = np.array([1 - links(task._with_noise(batch)) / all_links for _ in range(400)])
+    # The share is uniform up to the noise, a new one for each step.
+    assert left.mean() == pytest.approx(0.3, abs=4 * 0.6 / 12**0.5 / 20)
+    assert left.min() < 0.05
+    assert 0.55 < left.max() < 0.7
+    # None is gained.
+    before, after = (
+        one.matrix.to_dense() > 0 for one in (batch.neighbors, task._with_noise(batch))
+    )
+    assert not bool((after & ~before).any())
+
+
+@pytest.mark.parametrize("settings", [{"edge_noise": 0.0}, {"encoder": "mlp", "edge_noise": 1.0}])
+def test_edges_stay_without_noise_and_where_nobody_reads_them(
+    settings: dict[str, Any], dense: SensitiveGraph, caught: list[GearTask]
+) -> None:
+    tiny(**settings).fit(dense)
+    (task,) = caught
+    batch = task._draw()[0]
+    assert task._with_noise(batch) is batch.neighbors
+
+
+def test_a_weight_decay_pulls_by_twice_the_parameters(
+    dense: SensitiveGraph, caught: list[GearTask]
+) -> None:
+    tiny(weight_decay=0.3).fit(dense)
+    (task,) = caught
+    (group,) = task.optimizers["network"].param_groups
+    # The gradient of μ‖θ‖² is 2μθ.
+    assert group["weight_decay"] == pytest.approx(0.6)

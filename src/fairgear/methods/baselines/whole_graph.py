@@ -246,7 +246,7 @@ class WholeGraph(NetworkMethod):
             module.to(self.torch_device())
         targets = graph.canonical.numbers[rows_of(graph, nodes).cpu()].to(self._home())
         inputs = self._inputs(graph)
-        z, logits = outputs(self._modules["network"], inputs, targets, self._settings)
+        z, logits = outputs(self._modules["network"], inputs, targets, self._sized)
         yield z.cpu(), logits.cpu()
 
     @torch.no_grad()
@@ -266,6 +266,11 @@ class WholeGraph(NetworkMethod):
             _, logits = network(x, Neighbors.of_edges(edges, ones, degree))
             parts.append(logits[torch.from_numpy(around.targets).to(device)].cpu())
         return probabilities(torch.cat(parts))
+
+    @property
+    def _sized(self) -> WholeGraphConfig:
+        """The settings of the fit, with a batch size."""
+        return self._settings
 
     def _learn_inputs(self, graph: SensitiveGraph) -> None:
         """Make the networks, and learn what they see of people, without labels."""
@@ -306,7 +311,7 @@ class WholeGraph(NetworkMethod):
 
     def _home(self) -> torch.device:
         """Where the graph is kept: with batches it need not fit on the device."""
-        return torch.device("cpu") if self._settings.batch_size else self.torch_device()
+        return torch.device("cpu") if self._sized.batch_size else self.torch_device()
 
     def _build(self, width: int, sens_column: int | None) -> None:
         self.scaler_ = FeatureScaler(width, sens_column).to(self._home())

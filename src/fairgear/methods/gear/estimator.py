@@ -72,6 +72,8 @@ class Gear(WholeGraph):
     _settings: GearConfig  # type: ignore[assignment]
     _family: Family
     _factual: tuple[Snapshot, Tensor] | None = None
+    # Whether the graph of the fit was too large to be read as a whole.
+    _large: bool
 
     def __init__(
         self,
@@ -114,10 +116,14 @@ class Gear(WholeGraph):
         """The network."""
         return {"network": self.encoder(width)}
 
+    @property
+    def _sized(self) -> GearConfig:  # type: ignore[override]  # see `config`
+        if self._settings.batch_size is not None:
+            return self._settings
+        return replace(self._settings, batch_size=BATCH if self._large else 0)
+
     def _learn_inputs(self, graph: SensitiveGraph) -> None:
-        if self._settings.batch_size is None:
-            size = 0 if len(graph.x) <= WHOLE_UP_TO else BATCH
-            self._settings = replace(self._settings, batch_size=size)
+        self._large = len(graph.x) > WHOLE_UP_TO
         self._factual = None
         sample, home = statistics_sample(graph.canonical.rows, graph.sens), self._home()
         width, column = graph.x.shape[1], graph.sens_column
@@ -137,7 +143,7 @@ class Gear(WholeGraph):
         moved = MovedPeople(self._family, graph, self.seed)
         return GearTask(
             self._modules["network"],
-            self._settings,
+            self._sized,
             inputs,
             y,
             train_rows,
@@ -182,9 +188,12 @@ class Gear(WholeGraph):
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors, facts = super()._state()
         own, about = self._family.state()
-        return tensors | own, facts | {"family": about}
+        return tensors | own, facts | {"family": about, "large": self._large}
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        if not isinstance(facts.get("large"), bool):
+            raise damaged(path)
+        self._large = facts["large"]
         home, views = self._home(), self._settings.views
         self.scaler_ = FeatureScaler(*columns_of(path, facts)).to(home)
         ranks = RankScores(len(self.scaler_.mean)).to(home)

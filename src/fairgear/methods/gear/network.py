@@ -10,7 +10,8 @@ from fairgear.methods.baselines.gnn import GcnLayer, GinLayer, LayeredEncoder, S
 from fairgear.methods.baselines.neighbors import Neighbors
 from fairgear.methods.gear.config import GearConfig
 
-_LAYERS: dict[str, type[nn.Module]] = {"graphsage": SageLayer, "gcn": GcnLayer, "gin": GinLayer}
+# What the encoders that read a graph are made of.
+LAYERS: dict[str, type[nn.Module]] = {"graphsage": SageLayer, "gcn": GcnLayer, "gin": GinLayer}
 
 
 class GearNetwork(nn.Module):
@@ -33,7 +34,7 @@ class GearNetwork(nn.Module):
         self.embed = nn.Linear(features, width)
         self.encoder: nn.Module = nn.Identity()
         if config.reads_graph:
-            self.encoder = LayeredEncoder(_LAYERS[config.encoder], width, config)
+            self.encoder = LayeredEncoder(LAYERS[config.encoder], width, config)
         elif not self.linear:
             self.encoder = nn.Linear(width, width)
         self.out = nn.Identity() if self.linear else nn.Linear(width, 1)
