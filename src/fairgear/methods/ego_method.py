@@ -15,7 +15,7 @@ from fairgear.egos import EgoIndex, NearbyEgos, PageRank, cached
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.base import NetworkMethod, Scores, probabilities
 from fairgear.methods.ego_settings import ALPHA
-from fairgear.methods.egos import EgoGenerator, EgoSource, LocalEgos, ScaledRows
+from fairgear.methods.egos import EgoGenerator, EgoSource, LocalEgos
 from fairgear.progress import bar
 
 # The folder among the checkpoints with the egos of a large graph. It stays after the fit, since
@@ -67,7 +67,7 @@ class EgoMethod(NetworkMethod):
         every = len(nodes) > len(graph.x) // 4
         index = self.ego_index(graph, None if every else nodes)
         rows = nodes if every else torch.arange(len(nodes))
-        egos = self._ego_source(graph, index)
+        egos = EgoSource(graph, index, self.scaler_, self.torch_device())
         with bar("embedding", total=len(rows)) as progress:
             for chunk in torch.split(rows, _CHUNK * distributed.size()):
                 own = self._network(egos(chunk[distributed.share(len(chunk))]))
@@ -85,7 +85,7 @@ class EgoMethod(NetworkMethod):
             self._nearby = NearbyEgos(graph.canonical)
         config = self._fitted_config
         how = PageRank(config.k, ALPHA, precision=config.ego_precision(len(graph.x)))
-        egos = self._local_egos(graph, self._nearby, how)
+        egos = LocalEgos(graph, self.scaler_, self._nearby, how)
         logits = [
             self._network(egos(worlds[at : at + _TOGETHER], nodes[at : at + _TOGETHER]))[1]
             for at in range(0, len(worlds), _TOGETHER)
@@ -96,19 +96,6 @@ class EgoMethod(NetworkMethod):
         """Move what was learned: `device` may have been changed since the fit."""
         for module in (self.scaler_, *self._networks().values()):
             module.to(self.torch_device())
-
-    def _ego_source(
-        self, graph: SensitiveGraph, index: EgoIndex, order: Tensor | None = None
-    ) -> EgoSource:
-        """What gives the network its egos."""
-        return EgoSource(graph, index, self.scaler_, self.torch_device(), order)
-
-    def _local_egos(self, graph: SensitiveGraph, egos: NearbyEgos, how: PageRank) -> LocalEgos:
-        """The same for worlds of few people."""
-        scaler = self.scaler_
-        scaler.check(graph)
-        features = ScaledRows(graph.x, scaler)
-        return LocalEgos(graph, features, lambda x, sens, ids: scaler.scaled(x), egos, how)
 
     def ego_index(
         self, graph: SensitiveGraph, nodes: Tensor | None = None, folder: Path | None = None

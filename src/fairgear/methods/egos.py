@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -28,7 +28,7 @@ class Ego:
     """A batch of egos as networks see them: features without the sensitive column, s apart."""
 
     x: Tensor
-    """(B, k, d), scaled, or several views of it (B, k, views, d); zero for padded members."""
+    """(B, k, d), scaled; zero for padded members."""
     sens: Tensor
     """(B, k)."""
     adjacency: Tensor
@@ -75,14 +75,6 @@ class EgoGenerator(Protocol):
         ...
 
 
-class Features(Protocol):
-    """What a network sees of people, by their rows of the graph."""
-
-    def __getitem__(self, rows: Tensor, /) -> Tensor:
-        """(…, d), or (…, views, d)."""
-        ...
-
-
 class EgoSource:
     """Returns the egos of people by their place in `order`.
 
@@ -91,7 +83,7 @@ class EgoSource:
     are sent as bits and unpacked on the device.
 
     The index has the egos of all people of the graph, or of some; `order` has its rows in the
-    order of the people, if that is another. `features` replace the scaled ones of the graph.
+    order of the people, if that is another.
     """
 
     def __init__(
@@ -101,7 +93,6 @@ class EgoSource:
         scaler: FeatureScaler,
         device: torch.device,
         order: Tensor | None = None,
-        features: Features | None = None,
     ) -> None:
         self.device = device
         held = device if _fits(graph, index, device) else torch.device("cpu")
@@ -109,9 +100,7 @@ class EgoSource:
         self._index = index.to(held)
         self._sens = graph.sens.to(held)
         self._order = None if order is None else order.to(held)
-        if features is None:
-            features = _features(graph, scaler) if held == device else ScaledRows(graph.x, scaler)
-        self._x = features
+        self._x = _features(graph, scaler) if held == device else ScaledRows(graph.x, scaler)
 
     @property
     def on_gpu(self) -> bool:
@@ -130,20 +119,13 @@ class EgoSource:
 
 
 class LocalEgos:
-    """Returns the egos of people in worlds that differ from a graph around few people.
-
-    `features` are those of the graph; `of` gives them for other rows of x, s and ids.
-    """
+    """Returns the egos of people in worlds that differ from a graph around few people."""
 
     def __init__(
-        self,
-        graph: SensitiveGraph,
-        features: Features,
-        of: Callable[[Tensor, Tensor, Tensor], Tensor],
-        egos: NearbyEgos,
-        how: PageRank,
+        self, graph: SensitiveGraph, scaler: FeatureScaler, egos: NearbyEgos, how: PageRank
     ) -> None:
-        self._graph, self._features, self._of = graph, features, of
+        scaler.check(graph)
+        self._graph, self._scaler = graph, scaler
         self._egos, self._how = egos, how
 
     def __call__(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Ego:
@@ -154,12 +136,10 @@ class LocalEgos:
         ]
         members, mask, words = (torch.cat(part) for part in zip(*found, strict=True))
         sens = self._graph.sens[members.to(self._graph.sens.device)].cpu()
-        x = self._features[members]
-        rows, ids = torch.cat([world.rows for world in worlds]), self._graph.node_id
+        x = ScaledRows(self._graph.x, self._scaler)[members]
+        rows = torch.cat([world.rows for world in worlds])
         groups = torch.cat([world.sens for world in worlds]).to(sens.dtype)
-        new = self._of(
-            torch.cat([world.x for world in worlds]), groups, ids[rows.to(ids.device)].cpu()
-        )
+        new = self._scaler.scaled(torch.cat([world.x for world in worlds]))
         # Each ego belongs to the world of its number; a world may move several people.
         sizes = torch.tensor([len(some) for some in nodes])
         first = torch.tensor([0, *(len(world.rows) for world in worlds)]).cumsum(dim=0)
@@ -177,8 +157,8 @@ class LocalEgos:
 
 
 def _without_padding(x: Tensor, mask: Tensor) -> Tensor:
-    """Features (B, k, …) that are set to zero for padded members, in place."""
-    return x.masked_fill_(~mask.reshape(*mask.shape, *(1,) * (x.dim() - 2)), 0.0)
+    """Features (B, k, d) that are set to zero for padded members, in place."""
+    return x.masked_fill_(~mask[..., None], 0.0)
 
 
 class ScaledRows:

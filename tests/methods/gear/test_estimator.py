@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-import fairgear as fg
 from fairgear import SensitiveGraph
 from fairgear.auditing import Worlds
 from fairgear.auditing.any_model import models_trained_for
