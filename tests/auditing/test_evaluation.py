@@ -227,7 +227,7 @@ def test_between_worlds_goes_towards_the_higher_rate(worlds: Worlds) -> None:
 
 
 def test_a_method_is_a_model(graph: SensitiveGraph) -> None:
-    gear = Gear(device="cpu", steps=2, dim=8, k=10).fit(graph)
+    gear = Gear(device="cpu", steps=2, dim=8).fit(graph)
     result = measure(gear, graph)
     assert result.people["label"].tolist() == gear.predict(graph)[graph.test_mask].tolist()
     assert all(r.people > 0 for r in result.flips)

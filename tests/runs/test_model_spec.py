@@ -64,7 +64,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def saved(here: Path) -> Path:
     graph = small_graph(60)
-    Gear(device="cpu", steps=2, dim=8, k=6).fit(graph).save(here / "run" / "model")
+    Gear(device="cpu", steps=2, dim=8).fit(graph).save(here / "run" / "model")
     return here / "run"
 
 

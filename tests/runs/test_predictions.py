@@ -13,8 +13,8 @@ import torch
 from pyarrow import parquet
 from torch import Tensor
 
-from fairgear import Gear, SensitiveGraph, load_model
-from fairgear.methods import METHODS, Method
+from fairgear import SensitiveGraph, load_model
+from fairgear.methods import METHODS, GearPaper, Method
 from fairgear.methods.base import NetworkMethod
 from fairgear.runs import predictions
 from fairgear.runs.predictions import write_matrix, write_predictions, write_table
@@ -25,8 +25,8 @@ GRAPH = random_graph(n=60, edges=150)
 
 
 @pytest.fixture(scope="module")
-def gear() -> Gear:
-    return Gear(dim=8, k=4, steps=5, device="cpu").fit(GRAPH)
+def gear() -> GearPaper:
+    return GearPaper(dim=8, k=4, steps=5, generator={"steps": 5}, device="cpu").fit(GRAPH)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(predictions, "CHUNK", 16)
     monkeypatch.setattr(predictions, "GROUP", 20)
     monkeypatch.setattr(predictions, "PREDICTION_GROUP", 20)
-    for kind in (Gear, METHODS["logistic"]):
+    for kind in (GearPaper, METHODS["logistic"]):
         if issubclass(kind, NetworkMethod):
             monkeypatch.setattr(kind, "chunks", _counting_chunks(kind, seen))
             continue
@@ -100,7 +100,7 @@ def test_files_hold_what_embed_gives_and_nobody_asked_for_everybody(
 
 
 def test_predictions_are_written_in_pieces_too(
-    gear: Gear, asked: list[int], tmp_path: Path
+    gear: GearPaper, asked: list[int], tmp_path: Path
 ) -> None:
     named = {"label_names": ("no", "yes"), "sens_names": ("f", "m")}
     # Nobody among the first people is labelled: their piece alone would not say what a name is.
@@ -131,20 +131,20 @@ def test_predictions_are_written_in_pieces_too(
 
 
 def test_a_model_that_fails_half_way_leaves_no_file(
-    gear: Gear, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gear: GearPaper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*_: object, **__: object) -> Iterator[tuple[Tensor, Tensor]]:
         yield torch.zeros(3, 2), torch.zeros(3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Gear, "chunks", failing)
+    monkeypatch.setattr(GearPaper, "chunks", failing)
     for write, out in ((write_matrix, "z.npy"), (write_table, "z.parquet")):
         with pytest.raises(KeyboardInterrupt):
             write(gear, GRAPH, tmp_path / out)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_that_was_saved_writes_the_same(gear: Gear, tmp_path: Path) -> None:
+def test_a_model_that_was_saved_writes_the_same(gear: GearPaper, tmp_path: Path) -> None:
     gear.save(tmp_path / "model")
     write_matrix(load_model(tmp_path / "model", device="cpu"), GRAPH, tmp_path / "z.npy")
     assert np.array_equal(np.load(tmp_path / "z.npy"), gear.embed(GRAPH))
