@@ -1,4 +1,4 @@
-"""The whole pipeline on one graph, stage by stage: egos, training, representations."""
+"""The whole pipeline on one graph, stage by stage: training and representations."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.bench.graphs import Scene
 from benchmarks.bench.measure import peak_mb
-from fairgear.egos import cached
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import Gear
-from fairgear.methods.ego_settings import ALPHA
 from fairgear.runs.predictions import write_table
 
 
@@ -24,11 +22,8 @@ def run_pipeline(scene: Scene, emit: Callable[[dict[str, Any]], None]) -> None:
     """All stages, then their sum; peak memory is the whole process's, the graph included."""
     graph, plan = scene.graph, scene.plan
     gear = Gear(seed=plan.seed, device=plan.device, steps=plan.steps)
-    config, precision = gear.config, gear.config.ego_precision(len(graph.x))
     with TemporaryDirectory() as folder:
         stages: dict[str, Callable[[], object]] = {
-            # `fit` finds them in memory then.
-            "egos": lambda: cached(graph, config.k, ALPHA, precision=precision),
             "training": lambda: gear.fit(graph, checkpoint=Path(folder, "saved")),
             "representations": lambda: write_table(gear, graph, Path(folder, "people.parquet")),
         }
