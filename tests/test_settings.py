@@ -57,9 +57,9 @@ def test_what_is_allowed_is_kept_as_it_is(name: str, values: list[Any]) -> None:
         (
             "number",
             [-0.1, 1.5, math.nan, math.inf, "label", "0.5", "", None, True],
-            "labels, none at all, a number from 0 to 1",
+            "labels, none at all or a number from 0 to 1",
         ),
-        ("whole", [0, 9, 2.5, "automatic", False], "auto, a whole number from 1 to 8 or none"),
+        ("whole", [0, 9, 2.5, "automatic", False], "auto or a whole number from 1 to 8 or none"),
         ("name", ["three", 1, None], "one, two"),
         ("plain", ["labels", -1, None], "a number from 0 to inf"),
         ("free", [3, None], "a name"),

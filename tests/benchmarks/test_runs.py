@@ -51,7 +51,7 @@ def test_the_pipeline_has_a_row_for_each_stage_and_their_sum() -> None:
     rows: list[runner.Row] = []
     plan = Plan(steps=2)
     run_pipeline(Scene(make_graph("scale-free", 300, degree=8, features=4), plan), rows.append)
-    assert [row["side"] for row in rows] == ["egos", "training", "representations", "total"]
+    assert [row["side"] for row in rows] == ["training", "representations", "total"]
     assert rows[-1]["seconds"] == pytest.approx(sum(row["seconds"] for row in rows[:-1]))
 
 

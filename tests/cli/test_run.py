@@ -280,7 +280,7 @@ def bad_settings(folder: Path, text: str) -> str:
         (["--device", "nosuch"], "auto, cpu, cuda"),
         (["--seed", "x"], "--seed"),
         (["--seed", "-1"], "setting seed"),
-        (["--set", "k=65"], "setting k: got 65"),
+        (["--set", "layers=17"], "setting layers: got 17"),
         (["--set", "encoder=nosuch"], "graphsage, gcn"),
         (["--method", "gear-paper", "--set", "generator.steps=0"], "setting steps"),
         (["--set", "nosuch=1"], "unknown key 'nosuch'"),

@@ -19,14 +19,8 @@ import fairgear as fg
 from fairgear import SensitiveGraph
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.methods import METHODS, load_model
-from fairgear.methods.baselines.gnn import (
-    Gcn,
-    GcnLayer,
-    Gin,
-    GinLayer,
-    GraphSage,
-    SageLayer,
-)
+from fairgear.methods.baselines.gnn import Gcn, Gin, GraphSage
+from fairgear.methods.baselines.layers import GcnLayer, GinLayer, SageLayer
 from fairgear.methods.baselines.neighbors import Links, NodeBatch
 from fairgear.methods.baselines.whole_graph import (
     WholeGraph,

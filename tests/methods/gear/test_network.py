@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fairgear.methods.baselines.gnn import SageLayer
+from fairgear.methods.baselines.layers import SageLayer
 from fairgear.methods.baselines.neighbors import Neighbors
 from fairgear.methods.gear.config import GearConfig
 from fairgear.methods.gear.network import GearNetwork

@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairgear.methods.base import METHODS
-from fairgear.methods.baselines.gnn import Gcn, Gin, GraphSage, LayeredEncoder
+from fairgear.methods.baselines.gnn import Gcn, Gin, GraphSage
+from fairgear.methods.baselines.layers import LayeredEncoder
 from fairgear.methods.baselines.neighbors import Neighbors, NodeBatch
 from fairgear.methods.baselines.whole_graph import WholeGraph, WholeGraphConfig, WholeGraphTask
 from fairgear.settings import OneOf, Range

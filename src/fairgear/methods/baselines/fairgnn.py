@@ -16,7 +16,7 @@ from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.hashing import node_uniform
 from fairgear.methods.base import METHODS, Scores
-from fairgear.methods.baselines.gnn import GcnLayer, GraphLayer, LayeredEncoder, SageLayer
+from fairgear.methods.baselines.layers import GcnLayer, GraphLayer, LayeredEncoder, SageLayer
 from fairgear.methods.baselines.neighbors import NodeBatch
 from fairgear.methods.baselines.whole_graph import (
     Inputs,

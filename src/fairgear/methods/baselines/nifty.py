@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from fairgear.methods.base import METHODS
-from fairgear.methods.baselines.gnn import GcnLayer, LayeredGraph, SageLayer
+from fairgear.methods.baselines.gnn import LayeredGraph
+from fairgear.methods.baselines.layers import GcnLayer, SageLayer
 from fairgear.methods.baselines.neighbors import (
     Neighbors,
     NodeBatch,

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fairgear.methods.baselines.gnn import GcnLayer, GinLayer, LayeredEncoder, SageLayer
+from fairgear.methods.baselines.layers import GcnLayer, GinLayer, LayeredEncoder, SageLayer
 from fairgear.methods.baselines.neighbors import Neighbors
 from fairgear.methods.gear.config import GearConfig
 
