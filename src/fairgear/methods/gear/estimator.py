@@ -68,8 +68,8 @@ class Gear(WholeGraph):
 
     name = "gear"
     config_type = GearConfig  # type: ignore[assignment]  # has what the base class reads
-    config: GearConfig  # type: ignore[assignment]
-    _settings: GearConfig  # type: ignore[assignment]
+    config: GearConfig  # type: ignore[assignment]  # as above
+    _settings: GearConfig  # type: ignore[assignment]  # as above
     _family: Family
     _factual: tuple[Snapshot, Tensor] | None = None
     # Whether the graph of the fit was too large to be read as a whole.
