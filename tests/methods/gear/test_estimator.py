@@ -79,7 +79,8 @@ def test_what_is_believed_and_seen_is_a_setting(
     settings: dict[str, Any], graph: SensitiveGraph
 ) -> None:
     gear = tiny(**settings).fit(graph)
-    assert gear._family.views == (1 if "views" in settings else 2)
+    assert gear._family.views == settings.get("views", True)
+    assert len(gear._family.models) == (1 if "causal" in settings else 3)
     assert not np.allclose(gear.predict_proba(graph), tiny().fit(graph).predict_proba(graph))
 
 
@@ -148,7 +149,7 @@ def test_worlds_of_few_people_are_scored_as_the_whole_graphs(
     views: bool, graph: SensitiveGraph, dense: SensitiveGraph
 ) -> None:
     gear = tiny(views=views).fit(graph)
-    # Then the same graph with other features, whose views must not be those kept from the first.
+    # Then the same graph with other features: what was kept from the first must not be used.
     x = graph.x.clone()
     x[:, 1:] *= 0.9
     for here in (graph, graph.replace(x=x, mechanism=None)):

@@ -76,36 +76,55 @@ def standardised(of: Floats, rows: Floats) -> tuple[Floats, Floats]:
     return (rows - of.mean(axis=0)) / of.std(axis=0), ranks
 
 
-def test_views_are_values_and_ranks_as_they_are_and_moved(people: SensitiveGraph) -> None:
+def view(of: Floats, rows: Floats) -> Floats:
+    """Rows as a person is seen alone: values up to 8 standard deviations, then ranks."""
+    values, ranks = standardised(of, rows)
+    return np.hstack([values.clip(-8, 8), ranks])
+
+
+def assert_seen(found: Tensor, expected: Floats) -> None:
+    """Values and ranks are as expected; knots of ranks are in single precision."""
+    np.testing.assert_allclose(found[:, :5], expected[:, :5], atol=1e-4)
+    np.testing.assert_allclose(found[:, 5:], expected[:, 5:], atol=0.01)
+
+
+def test_people_are_seen_half_as_they_are_and_half_as_the_models_move_them(
+    people: SensitiveGraph,
+) -> None:
     table = people.x.double().numpy()
-    views = family_of(people).views_in(people)
-    assert views.shape == (240, 4, 10)
-    assert views.dtype == torch.float32
-    rows = [table, *moved_rows(people, 7 + 2**40)]
-    for place, one in enumerate(rows):
-        values, ranks = standardised(table, one)
-        np.testing.assert_allclose(views[:, place, :5], values.clip(-8, 8), atol=1e-4)
-        np.testing.assert_allclose(views[:, place, 5:], ranks, atol=0.01)
-    assert abs(standardised(table, rows[3])[0]).max() > 8, "nobody is far enough to be cut off"
-    other = family_of(people, seed=8).views_in(people)
-    assert torch.equal(other[:, :2], views[:, :2])
-    assert not torch.equal(other, views)
+    seen = family_of(people).seen_in(people)
+    assert seen.shape == (240, 10)
+    assert seen.dtype == torch.float32
+    moved = moved_rows(people, 7 + 2**40)
+    assert_seen(seen, view(table, table) / 2 + sum(view(table, one) / 6 for one in moved))
+    assert abs(standardised(table, moved[2])[0]).max() > 8, "nobody is far enough to be cut off"
 
 
-def test_some_rows_in_pieces_and_few_views_are_those_of_all(
+def test_without_views_people_are_seen_as_they_are(people: SensitiveGraph) -> None:
+    table = people.x.double().numpy()
+    assert_seen(family_of(people, views=False).seen_in(people), view(table, table))
+
+
+def test_the_seed_decides_where_people_who_share_a_value_are_moved(people: SensitiveGraph) -> None:
+    # The shift has no noise; a quantile that several people share is drawn.
+    for name, decides in (("shift", False), ("quantile", True)):
+        one, other = (family_of(people, (name,), seed).seen_in(people) for seed in (7, 8))
+        # Column 2 alone has shared values: without s it is the second of five.
+        differ = (one != other).any(dim=0).nonzero()[:, 0].tolist()
+        assert differ == ([1, 6] if decides else [])
+
+
+def test_some_rows_and_pieces_are_seen_as_all_are(
     people: SensitiveGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     family = family_of(people)
-    whole = family.views_in(people)
+    whole = family.seen_in(people)
     monkeypatch.setattr("fairgear.methods.gear.family._CHUNK", 7)
     some = torch.tensor([200, 3, 3, 11, 0, 17, 80, 90, 239])
-    assert torch.equal(family.views_in(people), whole)
-    assert torch.equal(family.views_in(people, some), whole[some])
-    plain = family_of(people, views=False)
-    assert plain.views == 1
-    assert torch.equal(plain.views_in(people), whole[:, :1])
+    assert torch.equal(family.seen_in(people), whole)
+    assert torch.equal(family.seen_in(people, some), whole[some])
     with pytest.raises(GraphError, match="columns"):
-        family.views_in(random_graph(n=30, d=5))
+        family.seen_in(random_graph(n=30, d=5))
 
 
 def test_noise_is_not_that_of_an_audit_with_the_same_seed(people: SensitiveGraph) -> None:
@@ -126,24 +145,24 @@ def test_who_is_moved_by_a_single_model_that_leads_back_gets_the_same_answer(
     family = family_of(people, ("shift",))
     assert family.models[0].composes
     new = family.moved(0, people.x, people.sens, people.node_id)
-    factual = family.views_of(people.x, people.sens, people.node_id)
-    moved = family.views_of(new, 1 - people.sens, people.node_id)
-    torch.testing.assert_close(moved, factual.flip(1), atol=1e-4, rtol=0)
+    factual = family.seen(people.x, people.sens, people.node_id)
+    moved = family.seen(new, 1 - people.sens, people.node_id)
+    torch.testing.assert_close(moved, factual, atol=1e-4, rtol=0)
     torch.manual_seed(0)
-    network = GearNetwork(family.width, family.views, GearConfig(dim=8)).eval()
+    network = GearNetwork(family.width, GearConfig(dim=8)).eval()
     neighbors = Links.of(people.canonical).everyone.neighbors
 
-    def logits(views: Tensor) -> Tensor:
-        found: Tensor = network(views[people.canonical.rows].flatten(1), neighbors)[1].detach()
+    def logits(seen: Tensor) -> Tensor:
+        found: Tensor = network(seen[people.canonical.rows], neighbors)[1].detach()
         return found
 
     expected = logits(factual)
     torch.testing.assert_close(logits(moved), expected, atol=1e-4, rtol=0)
-    # Features alone would be noticed: then the other view is not that of the same person.
-    alone = family.views_of(new, people.sens, people.node_id)
+    # Features alone would be noticed: then the other half is not that of the same person.
+    alone = family.seen(new, people.sens, people.node_id)
     assert not torch.allclose(logits(alone), expected, atol=1e-2)
     # Half of the people moved, the others as they were: nobody's answer changes either.
-    half = torch.arange(len(moved))[:, None, None] % 2 == 0
+    half = torch.arange(len(moved))[:, None] % 2 == 0
     mixed = torch.where(half, moved, factual)
     torch.testing.assert_close(logits(mixed), expected, atol=1e-4, rtol=0)
 
@@ -238,7 +257,7 @@ def test_moved_people_are_seen_as_the_family_sees_them(people: SensitiveGraph) -
     assert (moved.models, moved.draws) == (3, 6)
     for number, rows in enumerate(moved_rows(graph, 7 + 2**40)):
         new = torch.from_numpy(rows)
-        expected = family.views_of(new, 1 - graph.sens, graph.node_id)
+        expected = family.seen(new, 1 - graph.sens, graph.node_id)
         assert torch.equal(asked(moved, graph, number, draw=0), expected)
     # Each person has a model and a draw.
     places = graph.canonical.numbers[torch.tensor([3, 9, 9])]
@@ -272,7 +291,7 @@ def test_later_draws_are_fitted_to_thirds_of_the_learners(
     table, sens = people.x.double().numpy(), people.sens.numpy()
     model = FEATURE_MODELS["gaussian"]().fit(table, sens, Columns.of(people), masks[2])
     new = model.moved(table, sens, 1 - sens, people.node_id, seed=seeds[2] + 2**40)
-    expected = family.views_of(torch.from_numpy(new), 1 - people.sens, people.node_id)
+    expected = family.seen(torch.from_numpy(new), 1 - people.sens, people.node_id)
     found = asked(moved, people, FAMILY.index("gaussian"), draw=3)
     torch.testing.assert_close(found, expected)
     assert not torch.allclose(found, asked(moved, people, FAMILY.index("gaussian"), 0), atol=0.1)
@@ -316,8 +335,8 @@ def test_large_graphs_have_fewer_draws(
 ) -> None:
     family = family_of(people)
     whole = MovedPeople(family, people, seed=7)
-    # 240 people by 3 models, 4 views of 10 columns each, in 4 bytes.
-    each = 240 * 3 * 4 * 10 * 4
+    # 240 people by 3 models, 10 columns each, in 4 bytes.
+    each = 240 * 3 * 10 * 4
     for kept, draws in ((each // 2, 1), (3 * each, 3), (3 * each - 1, 2), (100 * each, 6)):
         monkeypatch.setattr("fairgear.methods.gear.family._KEPT", kept)
         some = MovedPeople(family, people, seed=7)
@@ -331,7 +350,7 @@ def test_a_family_comes_back_from_its_state(people: SensitiveGraph) -> None:
     tensors, facts = family.state()
     given = (family.scaler, family.ranks, True)
     back = Family.from_state(Path("weights"), tensors, facts, *given)
-    assert torch.equal(back.views_in(people), family.views_in(people))
+    assert torch.equal(back.seen_in(people), family.seen_in(people))
     name = "family.1.ends"
     with pytest.raises(FairgearError, match=rf"^weights {name} in weights[^\n]*$"):
         Family.from_state(Path("weights"), tensors | {name: tensors[name][:1]}, facts, *given)

@@ -33,8 +33,7 @@ def test_answers_are_less_decided_the_closer_a_logit_is_to_the_cut() -> None:
     boundary = Boundary()
     boundary.cut.fill_(0.5)
     logits = torch.tensor([-1.0, 0.5, 1.5])
-    found = boundary(logits, torch.tensor(4.0))
-    np.testing.assert_allclose(found, np.tanh([-0.75, 0.0, 0.5]), atol=1e-6)
+    np.testing.assert_allclose(boundary(logits), np.tanh([-1.5, 0.0, 1.0]), atol=1e-6)
 
 
 def assignment_law(sens: tuple[int, ...]) -> dict[tuple[int, ...], float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from itertools import pairwise, product
 from typing import Any
 
@@ -9,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from fairgear import SensitiveGraph
 from fairgear.methods import Gear
 from fairgear.methods.baselines.neighbors import Neighbors, NodeBatch
 from fairgear.methods.gear import training
-from fairgear.methods.gear.family import MovedPeople
+from fairgear.methods.gear.family import Family, MovedPeople
 from fairgear.methods.gear.training import GearTask
 from fairgear.training import History, Task, Validation
 from tests.methods.gear.tiny import telling, tiny
@@ -123,13 +124,26 @@ def logits_of(gear: Gear, graph: SensitiveGraph, rows: Tensor) -> NDArray[np.flo
     return np.asarray(np.log(p / (1 - p)))
 
 
+@pytest.mark.parametrize("draws", [6, 1])
 def test_validation_asks_about_everybody_in_either_group_under_each_model(
-    dense: SensitiveGraph, caught: list[GearTask], monkeypatch: pytest.MonkeyPatch
+    draws: int, dense: SensitiveGraph, caught: list[GearTask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = torch.randperm(150, generator=torch.Generator().manual_seed(0))
     graph = dense.permute(order)
+    families: list[Family] = []
+    fit = Family.fit
+
+    def fitted(*arguments: Any) -> Family:
+        families.append(fit(*arguments))
+        return families[-1]
+
+    monkeypatch.setattr(Family, "fit", fitted)
+    # 150 people by 3 models, 10 columns each, in 4 bytes.
+    monkeypatch.setattr("fairgear.methods.gear.family._KEPT", draws * 150 * 3 * 10 * 4)
     gear = tiny().fit(graph)
     (task,) = caught
+    assert len(families) == task.moved.draws == draws
+    assert families[0] is gear._family
     seen: list[tuple[Tensor, Tensor]] = []
     judged = GearTask.judged
 
@@ -146,11 +160,17 @@ def test_validation_asks_about_everybody_in_either_group_under_each_model(
     np.testing.assert_allclose(factual, logits_of(gear, graph, rows), atol=1e-4)
     assert worlds.shape == (3, 2, len(rows))
     for model, group in product(range(3), range(2)):
-        moved = gear._family.moved(model, graph.x, graph.sens, graph.node_id)
-        x = torch.where((graph.sens != group)[:, None], moved.float(), graph.x)
-        world = graph.replace(x=x, sens=torch.full_like(graph.sens, group))
-        expected = logits_of(gear, world, rows)
-        np.testing.assert_allclose(worlds[model, group], expected, atol=1e-3)
+
+        def asked(maps: Family, model: int = model, group: int = group) -> NDArray[np.float64]:
+            """The logits where everybody is in the group, moved there by these maps."""
+            moved = maps.moved(model, graph.x, graph.sens, graph.node_id)
+            x = torch.where((graph.sens != group)[:, None], moved.float(), graph.x)
+            return logits_of(gear, graph.replace(x=x, sens=0 * graph.sens + group), rows)
+
+        # By the last maps: those of a third of the learners, if there is more than one draw.
+        np.testing.assert_allclose(worlds[model, group], asked(families[-1]), atol=1e-3)
+        own = np.allclose(worlds[model, group], asked(families[0]), atol=1e-3)
+        assert own == (draws == 1)
 
 
 @pytest.mark.parametrize(("limit", "active"), [("labels", True), (0.1, True), (1.0, False)])
@@ -221,11 +241,26 @@ def test_the_learning_rate_rises_and_ends_at_nothing(
     assert float(group["lr"]) == pytest.approx(rates[149])
 
 
+def test_the_weight_of_the_inconsistency_grows_in_the_first_half_of_the_steps(
+    dense: SensitiveGraph, caught: list[GearTask]
+) -> None:
+    tiny(steps=40, fairness_weight=3.0).fit(dense)
+    (task,) = caught
+    found = []
+    for number in range(40):
+        task.step(number)
+        found.append(task.weights["consistency"])
+    np.testing.assert_allclose(found, [*(3 * np.arange(1, 21) / 20), *[3.0] * 20])
+    tiny(steps=1).fit(dense)
+    assert caught[1]._ramp(0) == 1
+
+
 def test_a_batch_has_labelled_people_once_and_anyone(
     dense: SensitiveGraph, caught: list[GearTask]
 ) -> None:
     tiny(batch_size=30, fanout=2).fit(dense)
     (task,) = caught
+    torch.manual_seed(0)
     train, met = set(task.train_rows.tolist()), set()
     for _ in range(60):
         batch, labelled, people = task._draw()
@@ -262,69 +297,99 @@ def drawn(task: GearTask, monkeypatch: pytest.MonkeyPatch) -> tuple[NodeBatch, T
     return found
 
 
+def whom_it_moves(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """The rows, models and draws that are asked for from now on."""
+    seen: list[tuple[Tensor, Tensor, Tensor]] = []
+    call = MovedPeople.__call__
+
+    def spy(self: MovedPeople, rows: Tensor, model: Tensor, draw: Tensor) -> Tensor:
+        seen.append((rows, model, draw))
+        return call(self, rows, model, draw)
+
+    monkeypatch.setattr(MovedPeople, "__call__", spy)
+    return seen
+
+
+def states_before(network: nn.Module) -> list[Tensor]:
+    """The state of the generator before each pass through a network in training mode."""
+    states: list[Tensor] = []
+
+    def note(module: nn.Module, inputs: Any) -> None:
+        assert module.training
+        states.append(torch.get_rng_state())
+
+    network.register_forward_pre_hook(note)
+    return states
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
 @pytest.mark.parametrize("batches", BATCHES)
 def test_the_loss_is_the_weighted_sum_of_its_terms(
     batches: dict[str, Any],
+    dropout: float,
     dense: SensitiveGraph,
     caught: list[GearTask],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settings = {"causal": "gaussian", "views": False, "dropout": 0.0, "edge_noise": 0.0}
+    settings = {"views": False, "dropout": dropout, "edge_noise": 0.0, "steps": 20}
     settings |= {"fairness_weight": 1.7, "r2_limit": 0.1, "weight_decay": 0.0}
     graph = dense.replace(x=dense.x + 2 * dense.sens[:, None] * (torch.arange(6) != 1))
     tiny(**settings, **batches).fit(graph)
     (task,) = caught
     task.penalty.weight.fill_(0.6)
+    torch.manual_seed(0)
     batch, labelled, people = drawn(task, monkeypatch)
     with torch.no_grad():
-        seen = task.network(batch.inputs(task.graph.x), batch.neighbors)[1]
-    cut = float(seen.quantile(0.4))
-    task.boundary.cut.fill_(cut)
+        cut = task.network(batch.inputs(task.graph.x), batch.neighbors)[1].quantile(0.4)
+    task.boundary.cut.fill_(float(cut))
     new = torch.randint(0, 2, (150,), generator=torch.Generator().manual_seed(0))
     rows = torch.arange(150) if batch.rows is None else batch.rows
     monkeypatch.setattr(ASSIGNMENT, lambda sens: new[rows])
-    # All draws alike: which one is drawn plays no part.
-    task.moved._views = task.moved._views[:, :1].expand_as(task.moved._views)
-    everybody = torch.stack([task.moved._views[row, 0, 0].flatten() for row in range(150)])
+    # A step changes the network, and what follows needs it as it was.
+    network = deepcopy(task.network.train())
+    moved, states = whom_it_moves(monkeypatch), states_before(task.network)
+    found = task.step(3)
 
-    def loss() -> tuple[Tensor, dict[str, Tensor], Tensor]:
-        """The total with its gradient, by hand."""
-        x = task.graph.x[rows]
-        other = torch.stack(
-            [
-                everybody[row] if new[row] != task.graph.sens[row] else task.graph.x[row]
-                for row in rows.tolist()
-            ]
+    ((asked, models, draws),) = moved
+    assert torch.equal(asked, rows)
+    other = [
+        task.moved._seen[row, draw, model] if new[row] != task.graph.sens[row] else factual
+        for row, model, draw, factual in zip(
+            rows.tolist(), models.tolist(), draws.tolist(), task.graph.x[rows], strict=True
         )
-        here, there = (task.network(one, batch.neighbors)[1] for one in (x, other))
-        p = here[labelled].sigmoid()
-        y = task.y[people[: len(labelled)]]
-        prediction = -torch.where(y == 1, p, 1 - p).log().mean()
-        about = torch.arange(150) if batch.targets is None else batch.targets
-        here, there = here[about], there[about]
-        spread = float(here.detach().double().numpy().std(ddof=1))
-        one, two = (torch.tanh((logit - cut) / (0.5 * spread)) for logit in (here, there))
-        gaps = (one - two) ** 2
-        around = task.sens_around[torch.arange(150) if batch.rows is None else people]
-        r2 = torch.corrcoef(torch.stack([torch.tanh(here), around]))[0, 1] ** 2
-        parts = {"prediction": prediction, "consistency": gaps.mean(), "dependence": r2}
-        return prediction + 1.7 * gaps.mean() + 0.6 * r2, parts, gaps
-
-    total, parts, gaps = loss()
-    gradients = torch.autograd.grad(total, list(task.network.parameters()))
-    found = task.step(0)
+    ]
+    # Two passes, one for all terms and one for those who are moved, that drop the same units.
+    assert len(states) == 2
+    logits = []
+    for x in (task.graph.x[rows], torch.stack(other)):
+        torch.set_rng_state(states[0])
+        logits.append(network(x, batch.neighbors)[1])
+    p, y = logits[0][labelled].sigmoid(), task.y[people[: len(labelled)]]
+    prediction = -torch.where(y == 1, p, 1 - p).log().mean()
+    about = torch.arange(150) if batch.targets is None else batch.targets
+    here, there = (one[about] for one in logits)
+    gaps = (torch.tanh(here - cut) - torch.tanh(there - cut)) ** 2
+    around = task.sens_around[rows[about]]
+    r2 = torch.corrcoef(torch.stack([torch.tanh(here), around]))[0, 1] ** 2
+    parts = {"prediction": prediction, "consistency": gaps.mean(), "dependence": r2}
     expected = {name: float(part.detach()) for name, part in parts.items()}
     assert {name: float(part) for name, part in found.items()} == pytest.approx(expected, abs=1e-5)
+    # The fourth of the first ten steps: 4/10 of the weight.
+    total = prediction + 0.4 * 1.7 * gaps.mean() + 0.6 * r2
+    gradients = torch.autograd.grad(total, list(network.parameters()))
     for parameter, gradient in zip(task.network.parameters(), gradients, strict=True):
         assert parameter.grad is not None
         torch.testing.assert_close(parameter.grad, gradient, atol=1e-4, rtol=1e-3)
-    mean = float(gaps.detach().mean())
-    assert mean > 0.01
-    assert float(task.model_weights.running[0]) == pytest.approx(0.9 + 0.1 * mean, rel=1e-4)
+    # Each model's running mean takes in a tenth of the gaps of those whom it moves.
+    means = [float(gaps[models[about] == model].detach().mean()) for model in range(3)]
+    assert np.ptp(means) > 1e-3
+    np.testing.assert_allclose(
+        task.model_weights.running, [0.9 + 0.1 * mean for mean in means], rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("batches", BATCHES)
-@pytest.mark.parametrize("encoder", ["graphsage", "linear"])
+@pytest.mark.parametrize("encoder", ["graphsage", "mlp", "linear"])
 def test_where_nothing_moves_there_is_no_inconsistency(
     encoder: str,
     batches: dict[str, Any],
@@ -332,14 +397,24 @@ def test_where_nothing_moves_there_is_no_inconsistency(
     caught: list[GearTask],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tiny(encoder=encoder, edge_noise=0.0, **batches).fit(dense)
+    """Both passes drop the same units."""
+    tiny(encoder=encoder, dropout=0.5, edge_noise=0.0, **batches).fit(dense)
     (task,) = caught
     task.network.train()
     monkeypatch.setattr(ASSIGNMENT, lambda sens: sens)
     assert float(task.step(0)["consistency"]) < 1e-12
-    assert task.network.training, "dropout is on again for the next step"
     monkeypatch.setattr(ASSIGNMENT, lambda sens: 1 - sens)
     assert float(task.step(1)["consistency"]) > 1e-6
+
+
+def test_edges_that_are_left_out_are_an_inconsistency_too(
+    dense: SensitiveGraph, caught: list[GearTask], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny(edge_noise=1.0).fit(dense)
+    (task,) = caught
+    monkeypatch.setattr(ASSIGNMENT, lambda sens: sens)
+    torch.manual_seed(0)
+    assert float(task.step(0)["consistency"]) > 1e-6
 
 
 @pytest.mark.parametrize("batches", BATCHES)
@@ -354,15 +429,9 @@ def test_each_person_is_moved_by_one_model_which_is_drawn_by_its_weight(
     task.model_weights.running.copy_(torch.tensor([1.0, 2.0, 6.0]))
     shares = task.model_weights().tolist()
     monkeypatch.setattr(task.model_weights, "update", lambda sums, counts: None)
-    seen: list[tuple[Tensor, Tensor, Tensor]] = []
-    call = MovedPeople.__call__
-
-    def spy(self: MovedPeople, rows: Tensor, model: Tensor, draw: Tensor) -> Tensor:
-        seen.append((rows, model, draw))
-        return call(self, rows, model, draw)
-
-    monkeypatch.setattr(MovedPeople, "__call__", spy)
-    for number in range(10):
+    seen = whom_it_moves(monkeypatch)
+    torch.manual_seed(0)
+    for number in range(40):
         task.step(number)
     rows, model, draw = (torch.cat(part) for part in zip(*seen, strict=True))
     assert set(rows.tolist()) == set(range(150))
@@ -377,14 +446,19 @@ def test_each_person_is_moved_by_one_model_which_is_drawn_by_its_weight(
 
 @pytest.mark.parametrize(("weight", "limit"), [(0.0, 1.0), (0.0, 0.1), (1.0, 1.0), (1.0, 0.1)])
 def test_terms_without_a_weight_are_not_computed(
-    weight: float, limit: float, dense: SensitiveGraph, caught: list[GearTask]
+    weight: float,
+    limit: float,
+    dense: SensitiveGraph,
+    caught: list[GearTask],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tiny(fairness_weight=weight, r2_limit=limit).fit(dense)
     (task,) = caught
-    task.network.train()
+    moved, passes = whom_it_moves(monkeypatch), states_before(task.network.train())
     expected = {"prediction"} | ({"consistency"} if weight else set())
     assert set(task.step(0)) == expected | ({"dependence"} if limit < 1 else set())
-    assert task.network.training
+    assert len(moved) == (1 if weight else 0)
+    assert len(passes) == (2 if weight else 1)
 
 
 def links(neighbors: Neighbors) -> int:

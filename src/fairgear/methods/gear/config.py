@@ -29,7 +29,7 @@ class GearConfig(Config):
     layers: Annotated[int, Range(1, 16)] = 2
     dim: Annotated[int, Range(1, 65536)] = 64
     dropout: Annotated[float, Range(0, 0.99)] = 0.2
-    fairness_weight: Annotated[float, Range(0, math.inf)] = 2.0
+    fairness_weight: Annotated[float, Range(0, math.inf)] = 5.0
     views: bool = True
     edge_noise: Annotated[float, Range(0, 1)] = 0.5
     r2_limit: Annotated[float | str, Range(0, 1), OneOf("labels")] = "labels"

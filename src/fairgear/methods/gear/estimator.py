@@ -83,7 +83,7 @@ class Gear(WholeGraph):
         layers: int = 2,
         dim: int = 64,
         dropout: float = 0.2,
-        fairness_weight: float = 2.0,
+        fairness_weight: float = 5.0,
         views: bool = True,
         edge_noise: float = 0.5,
         r2_limit: float | str = "labels",
@@ -110,7 +110,7 @@ class Gear(WholeGraph):
 
     def encoder(self, width: int) -> nn.Module:
         """The whole network: it has its own classifier."""
-        return GearNetwork(self._family.width, self._family.views, self._settings)
+        return GearNetwork(self._family.width, self._settings)
 
     def build(self, width: int) -> dict[str, nn.Module]:
         """The network."""
@@ -160,7 +160,7 @@ class Gear(WholeGraph):
         self.scaler_.check(graph)
         home = self._home()
         order = graph.canonical.rows
-        x = self._family.to(home).views_in(graph, order).flatten(1)
+        x = self._family.to(home).seen_in(graph, order)
         sens = graph.sens.to(home)[order.to(home)]
         return Inputs(x, sens, Links.of(graph.canonical, home))
 
@@ -168,13 +168,13 @@ class Gear(WholeGraph):
         graph, rows, home = around.like, around.rows, self._home()
         kept = self._factual
         if kept is None or kept[1].device.type != home.type or not kept[0].holds(graph):
-            self._factual = kept = (Snapshot(graph), self._family.to(home).views_in(graph))
+            self._factual = kept = (Snapshot(graph), self._family.to(home).seen_in(graph))
         x = kept[1][rows.to(home)]
         before, ids = (of[rows.to(of.device)].cpu() for of in (graph.x, graph.node_id))
         moved = (around.x != before).any(dim=1)
         moved |= around.sens != graph.sens[rows.to(graph.sens.device)].cpu()
-        x[moved.to(home)] = self._family.views_of(around.x[moved], around.sens[moved], ids[moved])
-        return x.flatten(1)
+        x[moved.to(home)] = self._family.seen(around.x[moved], around.sens[moved], ids[moved])
+        return x
 
     def _build(self, width: int, sens_column: int | None) -> None:
         with seeded(self.seed, "initialisation"):

@@ -43,18 +43,19 @@ _LEAST = 30
 
 
 class Family:
-    """Fitted feature models, and what the network sees of people under each of them.
+    """Fitted feature models, and what the network sees of people.
 
     A person's views are their features as they are, and as each model moves them to the other
-    group: scaled values, then ranks. The whole set stays nearly the same if a model moves the
-    person; it stays exactly so for a single model whose maps lead back.
+    group: scaled values, then ranks. The network sees the mean of the views, one half for either
+    group. It stays nearly the same if a model moves the person; it stays exactly so for a single
+    model whose maps lead back.
 
     Args:
         models: fitted feature models.
         scaler: of the features.
         ranks: of the scaled features.
         seed: of the noise of maps where several people share a value.
-        views: whether the moved rows count as views; otherwise people are seen as they are.
+        views: whether the moved rows count; otherwise people are seen as they are.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Family:
     ) -> None:
         self.models = tuple(models)
         self.ranks = ranks
-        self.views = 1 + len(self.models) if views else 1
+        self.views = views
         self.scaler = scaler
         self.seed = seed
 
@@ -97,7 +98,7 @@ class Family:
 
     @property
     def width(self) -> int:
-        """Columns of a view."""
+        """Columns of what the network sees."""
         return 2 * len(self.scaler.mean)
 
     def moved(self, model: int, x: Tensor, sens: Tensor, node_id: Tensor) -> Tensor:
@@ -108,22 +109,28 @@ class Family:
         )
         return torch.from_numpy(rows)
 
-    def views_of(self, x: Tensor, sens: Tensor, node_id: Tensor) -> Tensor:
-        """The views (m, views, d) of rows of a graph's features, on the scaler's device."""
-        rows = [x, *(self.moved(model, x, sens, node_id) for model in range(self.views - 1))]
-        scaled = torch.stack([self.scaler.scaled(one) for one in rows], dim=1)
-        return torch.cat([scaled.clamp(-_FURTHEST, _FURTHEST), self.ranks(scaled)], dim=-1)
+    def seen(self, x: Tensor, sens: Tensor, node_id: Tensor) -> Tensor:
+        """What the network sees (m, width) of rows of a graph's features, on the scaler's device."""
+        own = self._view(x)
+        if not self.views:
+            return own
+        others = [self._view(self.moved(one, x, sens, node_id)) for one in range(len(self.models))]
+        return (own + torch.stack(others).mean(dim=0)) / 2
 
-    def views_in(self, graph: SensitiveGraph, rows: Tensor | None = None) -> Tensor:
-        """The views of everybody in a graph, or of some rows."""
+    def seen_in(self, graph: SensitiveGraph, rows: Tensor | None = None) -> Tensor:
+        """The same of everybody in a graph, or of some rows."""
         self.scaler.check(graph)
         rows = torch.arange(len(graph.x)) if rows is None else rows.cpu()
-        device = self.scaler.mean.device
-        found = torch.empty(len(rows), self.views, self.width, device=device)
+        found = torch.empty(len(rows), self.width, device=self.scaler.mean.device)
         for begin in range(0, len(rows), _CHUNK):
             part = slice(begin, begin + _CHUNK)
-            found[part] = self.views_of(*_rows_of(graph, rows[part]))
+            found[part] = self.seen(*_rows_of(graph, rows[part]))
         return found
+
+    def _view(self, x: Tensor) -> Tensor:
+        """Scaled values, then ranks."""
+        scaled = self.scaler.scaled(x)
+        return torch.cat([scaled.clamp(-_FURTHEST, _FURTHEST), self.ranks(scaled)], dim=-1)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """What was learned, as `from_state` reads it."""
@@ -196,7 +203,7 @@ class MovedPeople:
     random thirds of them.
 
     Args:
-        family: whose views the network sees.
+        family: what the network sees people by.
         graph: the graph.
         seed: of the thirds.
     """
@@ -204,10 +211,10 @@ class MovedPeople:
     def __init__(self, family: Family, graph: SensitiveGraph, seed: int) -> None:
         self.models = len(family.models)
         order = graph.canonical.rows
-        each = 4 * self.models * family.views * family.width * len(order)
+        each = 4 * self.models * family.width * len(order)
         self.draws = max(1, min(_DRAWS, _KEPT // max(1, each)))
-        size = (len(order), self.draws, self.models, family.views, family.width)
-        self._views = torch.empty(size, device=family.scaler.mean.device)
+        size = (len(order), self.draws, self.models, family.width)
+        self._seen = torch.empty(size, device=family.scaler.mean.device)
         draws = list(_draws(family, graph, self.draws, seed))
         for begin in range(0, len(order), _CHUNK):
             part = slice(begin, begin + _CHUNK)
@@ -215,14 +222,14 @@ class MovedPeople:
             for number, other in enumerate(draws):
                 for model in range(self.models):
                     new = other.moved(model, x, sens, node_id)
-                    self._views[part, number, model] = family.views_of(new, 1 - sens, node_id)
+                    self._seen[part, number, model] = family.seen(new, 1 - sens, node_id)
 
     def __call__(self, rows: Tensor, model: Tensor, draw: Tensor) -> Tensor:
-        """Views (m, views, d) of people by their place in canonical order.
+        """What the network sees (m, width) of people by their place in canonical order.
 
         One model and one draw for each.
         """
-        return self._views[rows, draw, model]
+        return self._seen[rows, draw, model]
 
 
 def _draws(family: Family, graph: SensitiveGraph, count: int, seed: int) -> Iterator[Family]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-# Answers differ where a logit crosses the cut. The cut is as soft as this share of the logits'
-# standard deviation: squeezing all logits towards it gains nothing.
-SOFTNESS = 0.5
 # The share of people who are moved where few are.
 _FEW = 0.1
 # How much the models with more inconsistency are drawn more often, and
@@ -103,9 +100,9 @@ class Boundary(nn.Module):
         super().__init__()
         self.register_buffer("cut", torch.zeros(()))
 
-    def forward(self, logits: Tensor, scale: Tensor) -> Tensor:
+    def forward(self, logits: Tensor) -> Tensor:
         """Answers from −1 to 1: the closer a logit is to the cut, the less decided."""
-        return torch.tanh((logits - self.cut) / (SOFTNESS * scale))
+        return torch.tanh(logits - self.cut)
 
 
 def assignment(sens: Tensor) -> Tensor:

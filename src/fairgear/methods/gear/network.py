@@ -1,8 +1,7 @@
-"""The network that Gear trains: from people in several views, and their neighbours, to logits."""
+"""The network that Gear trains: from people and their neighbours to logits."""
 
 from __future__ import annotations
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -15,19 +14,10 @@ LAYERS: dict[str, type[nn.Module]] = {"graphsage": SageLayer, "gcn": GcnLayer, "
 
 
 class GearNetwork(nn.Module):
-    """Each person is embedded in all of their views, and the mean goes to the encoder.
+    """Each person is embedded alone, then the encoder reads the embeddings of their neighbours."""
 
-    People's features are views (m, views · d): as they are first, then as the models of the family
-    move them to the other group. Both groups weigh one half in the mean.
-    """
-
-    weights: Tensor
-
-    def __init__(self, features: int, views: int, config: GearConfig) -> None:
+    def __init__(self, features: int, config: GearConfig) -> None:
         super().__init__()
-        others = views - 1
-        weights = [0.5] + [0.5 / others] * others if others else [1.0]
-        self.register_buffer("weights", torch.tensor(weights), persistent=False)
         self.dropout, self.reads_graph = config.dropout, config.reads_graph
         self.linear = config.encoder == "linear"
         width = 1 if self.linear else config.dim
@@ -41,17 +31,13 @@ class GearNetwork(nn.Module):
 
     def forward(self, x: Tensor, neighbors: Neighbors) -> tuple[Tensor, Tensor]:
         """Representations (m, dim) and logits (m,)."""
-        people = self.people(x)
-        z: Tensor = self.encoder(people, neighbors) if self.reads_graph else self.encoder(people)
+        people = self.embed(x)
         if self.linear:
-            return z, z[:, 0]
-        logits: Tensor = self.out(F.dropout(F.relu(z), self.dropout, self.training))
+            return people, people[:, 0]
+        people = self._dropped(people)
+        z: Tensor = self.encoder(people, neighbors) if self.reads_graph else self.encoder(people)
+        logits: Tensor = self.out(self._dropped(z))
         return z, logits[:, 0]
 
-    def people(self, x: Tensor) -> Tensor:
-        """Embeddings (m, dim): the mean over the views."""
-        values: Tensor = self.embed(x.view(len(x), len(self.weights), -1))
-        if self.linear:
-            return torch.einsum("mvd,v->md", values, self.weights)
-        mean = torch.einsum("mvd,v->md", F.relu(values), self.weights)
-        return F.dropout(mean, self.dropout, self.training)
+    def _dropped(self, x: Tensor) -> Tensor:
+        return F.dropout(F.relu(x), self.dropout, self.training)

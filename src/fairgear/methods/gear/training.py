@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -35,6 +36,17 @@ from fairgear.training.cuda_graph import set_learning_rate
 VALIDATED = 20_000
 # The share of the steps in which the learning rate grows, and its first value.
 _WARM_UP, _FIRST = 0.3, 0.04
+# The share of the steps in which the weight of the inconsistency grows.
+_RAMP = 0.5
+
+
+class Moved(NamedTuple):
+    """A batch after some of its people were moved."""
+
+    x: Tensor
+    neighbors: Neighbors
+    model: Tensor
+    """(m,), the model of the family that each person would be moved by."""
 
 
 class GearTask(WholeGraphTask):
@@ -97,12 +109,22 @@ class GearTask(WholeGraphTask):
         set_learning_rate(self.optimizers["network"], self._rate(number))
         batch, labelled, people = self._draw()
         x = batch.inputs(self.graph.x)
-        logits = self.network(x, batch.neighbors)[1]
+        other = self._moved(batch, x) if self.config.fairness_weight > 0 else None
+        # The generators' state is put back afterwards: both passes drop the same units, and
+        # answers differ by what was moved alone.
+        with torch.random.fork_rng([x.device] if x.is_cuda else []):
+            logits = self.network(x, batch.neighbors)[1]
         y = self.y[people[: len(labelled)]].to(logits)
         parts = {"prediction": F.binary_cross_entropy_with_logits(logits[labelled], y)}
-        parts |= self._fairness(batch, x, people)
+        factual = batch.outputs(logits)
+        if other is not None:
+            answers = batch.outputs(self.network(other.x, other.neighbors)[1])
+            parts["consistency"] = self._inconsistency(factual, answers, batch.outputs(other.model))
+        if self.penalty.active:
+            around = self.sens_around if batch.rows is None else self.sens_around[people]
+            parts["dependence"] = objectives.dependence(factual, around.to(factual.device))
         self.weights = {
-            "consistency": self.config.fairness_weight,
+            "consistency": self.config.fairness_weight * self._ramp(number),
             "dependence": float(self.penalty.weight),
         }
         return self.descend(parts)
@@ -114,8 +136,8 @@ class GearTask(WholeGraphTask):
         first = torch.zeros_like(everyone)
         worlds = []
         for model in range(self.moved.models):
-            # Everybody moved by maps from all learners; who is in the group already stays.
-            other = self.moved(everyone, first + model, first).flatten(1)
+            # Everybody moved by maps from a third; who is in the group already stays.
+            other = self.moved(everyone, first + model, first + self.moved.draws - 1)
             both = (torch.where((sens != to)[:, None], other, self.graph.x) for to in (0, 1))
             worlds.append(torch.stack([self._logits(x) for x in both]))
         outcome = self.judged(factual, torch.stack(worlds))
@@ -161,40 +183,23 @@ class GearTask(WholeGraphTask):
         assert batch.targets is not None
         return batch, batch.targets[: len(drawn)], people
 
-    def _fairness(self, batch: NodeBatch, x: Tensor, people: Tensor) -> dict[str, Tensor]:
-        """The terms that the loss has besides the prediction."""
-        if self.config.fairness_weight == 0 and not self.penalty.active:
-            return {}
-        # Without dropout: the two answers must differ by what was moved alone.
-        self.network.eval()
-        factual = batch.outputs(self.network(x, batch.neighbors)[1])
-        parts = {}
-        if self.config.fairness_weight > 0:
-            parts["consistency"] = self._inconsistency(batch, x, factual)
-        if self.penalty.active:
-            around = self.sens_around if batch.rows is None else self.sens_around[people]
-            parts["dependence"] = objectives.dependence(factual, around.to(factual.device))
-        self.network.train()
-        return parts
-
-    def _inconsistency(self, batch: NodeBatch, x: Tensor, factual: Tensor) -> Tensor:
-        """Of the answers, squared; models with more of it are drawn more often."""
+    def _moved(self, batch: NodeBatch, x: Tensor) -> Moved:
+        """The same people after some were moved by models of the family, with fewer edges."""
         home = self.graph.x.device
         everyone = torch.arange(len(self.y), device=home) if batch.rows is None else batch.rows
         sens = self.graph.sens[everyone]
         chance = self.model_weights()
         model = torch.multinomial(chance.to(home), len(everyone), replacement=True)
         draw = torch.randint(self.moved.draws, model.shape, device=home)
-        changes = assignment(sens) != sens
-        other = torch.where(
-            changes[:, None].to(x.device),
-            self.moved(everyone, model, draw).flatten(1).to(x.device),
-            x,
-        )
-        answers = batch.outputs(self.network(other, self._with_noise(batch))[1])
-        scale = factual.detach().std().clamp(min=1e-3)
-        gaps: Tensor = (self.boundary(factual, scale) - self.boundary(answers, scale)).square()
-        counted = F.one_hot(batch.outputs(model.to(x.device)), len(chance)).to(gaps.dtype)
+        changes = (assignment(sens) != sens)[:, None]
+        other = self.moved(everyone, model, draw).to(x.device)
+        other = torch.where(changes.to(x.device), other, x)
+        return Moved(other, self._with_noise(batch), model.to(x.device))
+
+    def _inconsistency(self, factual: Tensor, answers: Tensor, model: Tensor) -> Tensor:
+        """Of the answers, squared; models with more of it are drawn more often."""
+        gaps: Tensor = (self.boundary(factual) - self.boundary(answers)).square()
+        counted = F.one_hot(model, self.moved.models).to(gaps.dtype)
         self.model_weights.update(gaps.detach() @ counted, counted.sum(dim=0))
         return gaps.mean()
 
@@ -225,6 +230,10 @@ class GearTask(WholeGraphTask):
             return 0.0
         chosen = most_accurate(y.numpy(), logits.double().sigmoid().cpu().numpy())
         return float(torch.tensor(chosen, dtype=torch.float64).logit(eps=1e-12))
+
+    def _ramp(self, number: int) -> float:
+        """The share of the weight λ: answers that say nothing yet are alike already."""
+        return min(1.0, (number + 1) / (_RAMP * self.config.steps))
 
     def _rate(self, number: int) -> float:
         """The learning rate: it rises in the first part of the steps and then falls to 0."""
