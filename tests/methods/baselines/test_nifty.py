@@ -96,6 +96,13 @@ def test_weights_are_divided_by_their_largest_singular_value(shape: tuple[int, i
     assert torch.equal(UnitSpectralNorm()(torch.zeros(shape)), torch.zeros(shape))
 
 
+@pytest.mark.parametrize("shape", [(7, 4), (4, 7), (1, 5)])
+def test_the_gradient_of_normalised_weights_is_that_of_the_norm(shape: tuple[int, int]) -> None:
+    torch.manual_seed(0)
+    weight = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(UnitSpectralNorm(), weight)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_weight_of_a_fitted_model_is_normalised(
     kind: type[Nifty], graph: SensitiveGraph
