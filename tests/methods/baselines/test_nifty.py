@@ -26,6 +26,7 @@ from fairgear.methods.baselines.nifty import (
     NiftyTask,
     UnitSpectralNorm,
     flipped,
+    leading_vector,
     new_predictor,
     normalize_weights,
     similarity_loss,
@@ -94,6 +95,16 @@ def test_weights_are_divided_by_their_largest_singular_value(shape: tuple[int, i
     largest = np.sqrt(np.linalg.eigvalsh(weight @ weight.T).max())
     np.testing.assert_allclose(layer.weight.detach().numpy(), weight / largest, rtol=1e-5)
     assert torch.equal(UnitSpectralNorm()(torch.zeros(shape)), torch.zeros(shape))
+
+
+@pytest.mark.parametrize("second", [0.0, 0.5, 0.999999, 1.0])
+def test_the_leading_vector_is_found_however_close_the_second(second: float) -> None:
+    rng = np.random.default_rng(0)
+    basis, _ = np.linalg.qr(rng.normal(size=(128, 128)))
+    values = np.array([1, second, *rng.uniform(0, second, 126)])
+    found = leading_vector(torch.from_numpy(basis @ np.diag(values) @ basis.T)).numpy()
+    assert abs(np.linalg.norm(found) - 1) < 1e-12
+    assert abs(values @ (basis.T @ found) ** 2 - 1) < 1e-6
 
 
 @pytest.mark.parametrize("shape", [(7, 4), (4, 7), (1, 5)])

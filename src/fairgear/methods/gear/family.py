@@ -110,7 +110,7 @@ class Family:
         return torch.from_numpy(rows)
 
     def seen(self, x: Tensor, sens: Tensor, node_id: Tensor) -> Tensor:
-        """What the network sees (m, width) of rows of a graph's features, on the scaler's device."""
+        """What the network sees (m, width) of rows of a graph, on the scaler's device."""
         own = self._view(x)
         if not self.views:
             return own
