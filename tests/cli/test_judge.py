@@ -27,6 +27,7 @@ RECIPE: dict[str, Any] = {
     "split": "sixty-twenty-twenty",
     "inner_seeds": [0],
     "final_seeds": [0, 1],
+    "curve_seeds": [1],
     "search_draws": 1,
     "final_draws": 1,
     "datasets": [{"name": toy.TINY}],
@@ -126,7 +127,7 @@ def test_search_open_and_tables(
     assert json.loads(capsys.readouterr().out)["missing"] == {}
     # A rehearsal has rows of its own, and stands in for nothing.
     assert main(["judge", "open", *flags["open"], "--rehearse"]) == 0
-    assert "6 rows" in capsys.readouterr().out
+    assert "5 rows" in capsys.readouterr().out
     assert main(["judge", "open", *flags["open"]]) == 2
     assert "rows with the opened false" in said(capsys)
     assert main(["judge", "tables", *flags["tables"]]) == 0
@@ -134,7 +135,7 @@ def test_search_open_and_tables(
     assert "Not a result" in (tmp_path / "out" / "results.md").read_text(encoding="utf-8")
     (tmp_path / "out" / "opened.csv").unlink()
     assert main(["judge", "open", *flags["open"], "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["count"] == 6
+    assert json.loads(capsys.readouterr().out)["count"] == 5
     assert main(["judge", "tables", *flags["tables"], "--json"]) == 0
     (verdict,) = json.loads(capsys.readouterr().out)["verdicts"]
     assert verdict["verdict"] == "met"

@@ -23,7 +23,8 @@ from fairgear.studies.judging.opening import (
     openings,
     run_opening,
 )
-from fairgear.studies.judging.plan import CHOSEN, Plan
+from fairgear.studies.judging.plan import ACCURATE, CHOSEN, Plan
+from fairgear.studies.judging.search import COLUMNS as SEARCHED
 from fairgear.studies.judging.search import Search, run_search
 from fairgear.studies.judging.tables import opened_rows, write_tables
 from fairgear.studies.records import Rows
@@ -33,6 +34,12 @@ COMMIT = "1234567"
 BOUNDS = [
     {"dataset": toy.TINY, "method": "plain", "figure": "auroc", "at_least": 0.1},
     {"dataset": toy.TINY, "method": "plain", "figure": "worst", "at_most": {"method": "residual"}},
+    {
+        "dataset": toy.TINY,
+        "method": "plain",
+        "figure": "auroc",
+        "at_least": {"method": "residual", "point": ACCURATE},
+    },
     {"dataset": "elsewhere", "method": "plain", "figure": "any", "at_most": 0.1},
 ]
 
@@ -66,13 +73,23 @@ def study(tmp_path: Path, tiny: None, monkeypatch: pytest.MonkeyPatch) -> Study:
 
 def test_rows_carry_commit_hashes_and_figures(study: Study) -> None:
     rows = study.open()
-    points = {CHOSEN, "C=0.001", "C=1"}
-    assert {(row["method"], row["point"], row["seed"]) for row in rows} == {
-        (method, point, seed)
+    # Every seed for what was chosen and what bounds name, one for the rest of the curves.
+    expected = {(method, CHOSEN, seed) for method in study.plan.methods for seed in (0, 1)}
+    expected |= {
+        (method, point, 1)
         for method in study.plan.methods
-        for point in points
-        for seed in (0, 1)
+        for point in (ACCURATE, "C=0.001", "C=1")
     }
+    expected.add(("residual", ACCURATE, 0))
+    found = [(row["method"], row["point"], row["seed"]) for row in rows]
+    assert set(found) == expected
+    trials = Rows(study.search, SEARCHED).all()
+    for row in rows:
+        if row["point"] in (CHOSEN, ACCURATE):
+            own = [one for one in trials if one["method"] == row["method"]]
+            figure = "score" if row["point"] == CHOSEN else "auroc"
+            best = max(own, key=lambda one: one[figure])
+            assert json.loads(row["settings"]) == json.loads(best["settings"])
     for row in rows:
         assert (row["commit"], row["opened"]) == (COMMIT, "true")
         for name, path in (("bounds_sha256", study.bounds), ("search_sha256", study.search)):
@@ -93,7 +110,7 @@ def test_rows_carry_commit_hashes_and_figures(study: Study) -> None:
 
 
 def test_a_row_is_an_audit_of_the_sealed_people(study: Study) -> None:
-    row = next(row for row in study.open() if row["method"] == "plain" and row["point"] == "C=1")
+    row = next(row for row in study.open() if row["method"] == "plain" and row["seed"] == 0)
     worlds = opening.judged_worlds(study.plan, toy.TINY, row["seed"], rehearsal=False)
     model = study.plan.methods["plain"].build(json.loads(row["settings"]), row["seed"], "cpu")
     found = audit(model.fit(worlds.graph), worlds, affected_people=0, probes=False, self_people=0)
@@ -116,7 +133,7 @@ def test_rows_of_another_commit_bounds_or_search_are_refused(
         with pytest.raises(ParameterError, match=f"rows with the {what}.*name a new file"):
             open_sealed(study.plan, study.search, study.rows, bounds=study.bounds, jobs=0)
 
-    assert len(open_sealed(study.plan, study.search, study.rows, bounds=study.bounds)) == 12
+    assert len(open_sealed(study.plan, study.search, study.rows, bounds=study.bounds)) == 11
     text = study.bounds.read_text(encoding="utf-8")
     study.bounds.write_text(text.replace("0.1", "0.2"), encoding="utf-8")
     refused("bounds_sha256")
@@ -164,11 +181,21 @@ def test_tables_verdicts_and_curves(study: Study, tmp_path: Path) -> None:
     out = tmp_path / "out"
     judged = write_tables(study.plan, study.rows, out, bounds=study.bounds)
     verdicts = pd.read_csv(out / "verdicts.csv")
-    assert verdicts["bound"].tolist() == ["auroc ≥ 0.1", "worst ≤ residual"]
+    assert verdicts["bound"].tolist() == [
+        "auroc ≥ 0.1",
+        "worst ≤ residual",
+        "auroc ≥ residual, most accurate",
+    ]
     assert verdicts["verdict"][0] == "met"
     assert judged.page.read_text(encoding="utf-8").startswith("# Toy")
     page = judged.page.read_text(encoding="utf-8")
-    for words in ("| *plain* |", f"commit {COMMIT}", "**met**", "worst δCF", "δCF by causal model"):
+    for words in (
+        "| *plain* |",
+        f"commit {COMMIT}",
+        "**met**",
+        "worst δCF, most accurate",
+        "δCF by causal model",
+    ):
         assert words in page
     assert (out / f"tradeoff-{toy.TINY}.svg").exists()
     table = pd.read_csv(out / "judged.csv")

@@ -14,7 +14,7 @@ from fairgear.errors import FairgearError, FileError, ParameterError
 from fairgear.methods import METHODS
 from fairgear.runs.config import merged
 from fairgear.studies.judging.bounds import Reference, read_bounds
-from fairgear.studies.judging.plan import CHOSEN, RECIPE, Contestant, Dimension, Plan
+from fairgear.studies.judging.plan import ACCURATE, CHOSEN, RECIPE, Contestant, Dimension, Plan
 from tests.studies.judging.toy import toy_plan
 
 
@@ -37,6 +37,7 @@ def test_every_method_of_the_recipe_can_be_built(plan: Plan) -> None:
 def test_rules_are_equal(plan: Plan) -> None:
     assert plan.trials == 40
     assert plan.final_seeds == (0, 1, 2, 3, 4)
+    assert set(plan.curve_seeds) <= set(plan.final_seeds)
     for one in plan.only().methods.values():
         settings = one.settings({each.name: each.ends()[0] for each in one.space})
         assert settings["threshold"] == "validation"
@@ -53,8 +54,9 @@ def test_dials_turn_a_searched_setting(plan: Plan) -> None:
         assert len(set(one.dial.values)) == len(one.dial.values) >= 4
     gear = plan.methods["GEAR"]
     assert gear.dial.setting == "fairness_weight"
-    points = gear.points({"fairness_weight": 2.0, "dim": 64})
+    points = gear.points({"fairness_weight": 2.0, "dim": 64}, {"dim": 16})
     assert points[CHOSEN] == {"fairness_weight": 2.0, "dim": 64}
+    assert points[ACCURATE] == {"dim": 16}
     assert points["fairness_weight=0"] == {"fairness_weight": 0.0, "dim": 64}
 
 
@@ -80,7 +82,7 @@ def test_bounds_name_what_the_recipe_has(plan: Plan) -> None:
         assert bound.method in plan.methods
         if isinstance(bound.limit, Reference):
             one = plan.methods[bound.limit.method]
-            assert bound.limit.point in one.points({})
+            assert bound.limit.point in one.points({}, {})
 
 
 def test_settings_are_searched_within_those_of_the_method() -> None:

@@ -131,6 +131,7 @@ def toy_plan(trials: int = 4, **changes: Any) -> Plan:
         split="sixty-twenty-twenty",
         inner_seeds={TINY: (0,)},
         final_seeds=(0, 1),
+        curve_seeds=(1,),
         search_draws=1,
         final_draws=1,
         methods={one.name: one for one in methods},

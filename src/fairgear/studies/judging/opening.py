@@ -25,7 +25,7 @@ from fairgear.progress import log, quiet
 from fairgear.studies.engine import check_jobs, finished
 from fairgear.studies.judging.bounds import BOUNDS, read_bounds
 from fairgear.studies.judging.measures import FIGURES, Answers
-from fairgear.studies.judging.plan import Plan
+from fairgear.studies.judging.plan import CHOSEN, Plan
 from fairgear.studies.judging.sealed import rehearsal_split, sealed_split
 from fairgear.studies.judging.search import chosen_settings
 from fairgear.studies.pool import LOKY
@@ -108,16 +108,19 @@ class Opening:
 
 
 def openings(plan: Plan, search: Path, bounds: Path) -> list[Opening]:
-    """All final fits, seed by seed, then graph by graph."""
-    chosen = chosen_settings(plan, search)
+    """All final fits: what was chosen and what bounds name with every seed, then the curves."""
+    chosen, accurate = (chosen_settings(plan, search, by) for by in ("score", "auroc"))
     compared = {point for one in read_bounds(bounds) for point in one.compared()}
-    return [
+    found = [
         Opening(plan, dataset, name, point, seed, settings, (dataset, name, point) in compared)
         for seed in plan.final_seeds
         for dataset in plan.datasets
         for name, one in plan.methods.items()
-        for point, settings in one.points(chosen[dataset, name]).items()
+        for point, settings in one.points(chosen[dataset, name], accurate[dataset, name]).items()
     ]
+    curves = [one for one in found if not one.keep and one.point != CHOSEN]
+    first = [one for one in found if one.keep or one.point == CHOSEN]
+    return first + [one for one in curves if one.seed in plan.curve_seeds]
 
 
 def open_sealed(

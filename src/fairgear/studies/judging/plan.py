@@ -22,6 +22,8 @@ from fairgear.studies.spec import Entry
 RECIPE = Path(str(files("fairgear.studies") / "recipes" / "judging.yaml"))
 # The name of the point that the search chose, beside those of the dial.
 CHOSEN = "chosen"
+# The trial with the highest AUROC, whatever its flips: what a method reaches without fairness.
+ACCURATE = "most accurate"
 
 
 @dataclass(frozen=True)
@@ -129,11 +131,13 @@ class Contestant:
         """The method, ready to be fitted."""
         return METHODS[self.method](seed=seed, device=device, **self.settings(chosen))
 
-    def points(self, chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """What was chosen, then each point of the dial: searched settings by the point's name."""
+    def points(
+        self, chosen: Mapping[str, Any], accurate: Mapping[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        """Searched settings by the point's name: the two choices, then the dial's."""
         dial = self.dial
         turned = {dial.point(value): {**chosen, dial.setting: value} for value in dial.values}
-        return {CHOSEN: dict(chosen), **turned}
+        return {CHOSEN: dict(chosen), ACCURATE: dict(accurate), **turned}
 
     @cached_property
     def problem(self) -> str:
@@ -141,7 +145,7 @@ class Contestant:
         first = {one.name: one.ends()[0] for one in self.space}
         tried = [{**first, one.name: value} for one in self.space for value in one.ends()]
         try:
-            for chosen in [first, *tried, *self.points(first).values()]:
+            for chosen in [first, *tried, *self.points(first, first).values()]:
                 self.build(chosen, 0, "cpu")
         except FairgearError as error:
             return str(error)
@@ -159,6 +163,7 @@ class Plan:
         split: of the open people.
         inner_seeds: its draws, by dataset; a trial's score is the mean over them.
         final_seeds: of the splits of the final fits.
+        curve_seeds: those of them that trade-off curves have.
         search_draws, final_draws: worlds for each random intervention.
         methods: by name.
     """
@@ -169,6 +174,7 @@ class Plan:
     split: str
     inner_seeds: Mapping[str, tuple[int, ...]]
     final_seeds: tuple[int, ...]
+    curve_seeds: tuple[int, ...]
     search_draws: int
     final_draws: int
     methods: Mapping[str, Contestant]
@@ -184,9 +190,9 @@ class Plan:
                 for one in values.pop("datasets")
             }
             methods = [Contestant.read(one) for one in values.pop("methods")]
-            finals = tuple(values.pop("final_seeds"))
-            rest = values | {"inner_seeds": seeds, "final_seeds": finals}
-            return cls(**rest, methods={one.name: one for one in methods})
+            values |= {name: tuple(values[name]) for name in ("final_seeds", "curve_seeds")}
+            by_name = {one.name: one for one in methods}
+            return cls(**values | {"inner_seeds": seeds, "methods": by_name})
         except (KeyError, TypeError, AttributeError) as error:
             got = " ".join(f"{type(error).__name__}: {error}".split())
             allowed = "a recipe with the keys of judging.yaml"

@@ -94,9 +94,9 @@ class Search:
         return self.plan.trials - len(self.trials(rows))
 
 
-def best(trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def best(trials: Sequence[Mapping[str, Any]], by: str = "score") -> dict[str, Any]:
     """The settings of the trial with the highest score; the first of equal ones."""
-    chosen = max(trials, key=lambda row: (row["score"], -row["trial"]))
+    chosen = max(trials, key=lambda row: (row[by], -row["trial"]))
     settings: dict[str, Any] = json.loads(chosen["settings"])
     return settings
 
@@ -222,7 +222,9 @@ def carry_out_search(
     return [one for one in searches if one.missing(table)]
 
 
-def chosen_settings(plan: Plan, path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+def chosen_settings(
+    plan: Plan, path: Path, by: str = "score"
+) -> dict[tuple[str, str], dict[str, Any]]:
     """The best trial's settings for each dataset and method; refused while any trial is missing."""
     if not path.exists():
         raise FileError(
@@ -240,7 +242,7 @@ def chosen_settings(plan: Plan, path: Path) -> dict[tuple[str, str], dict[str, A
                     "all trials of every method that is judged",
                     "finish the search, or name fewer --datasets and --methods",
                 )
-            found[dataset, method] = best(trials)
+            found[dataset, method] = best(trials, by)
     return found
 
 

@@ -27,7 +27,7 @@ from fairgear.studies.judging.measures import (
     SavedAnswers,
 )
 from fairgear.studies.judging.opening import COLUMNS, OPENED, SOURCES, answers_path, file_hash
-from fairgear.studies.judging.plan import CHOSEN, Plan
+from fairgear.studies.judging.plan import ACCURATE, CHOSEN, Plan
 from fairgear.studies.records import Rows, write_csv
 
 _LABELS = {
@@ -152,14 +152,18 @@ def write_tables(
 
 
 def method_table(plan: Plan, table: pd.DataFrame, dataset: str) -> str:
-    """Methods by figures, as the search chose them."""
-    rows = table[(table["dataset"] == dataset) & (table["point"] == CHOSEN)]
+    """Methods by figures, as the search chose them; last their most accurate trial."""
+    known = table[table["dataset"] == dataset]
+    rows, accurate = (known[known["point"] == point] for point in (CHOSEN, ACCURATE))
+    extreme = accurate.set_index(["method", "figure"])["mean"]
     heads = ["method", *(figure_label(name) for name in FIGURES), "seeds"]
+    heads += [f"{figure_label(name)}, most accurate" for name in _DRAWN]
     lines = []
     for name in _methods(plan, rows):
         own = rows[rows["method"] == name].set_index("figure")
         shown = [_estimate(*own.loc[figure, ["mean", "low", "high"]]) for figure in FIGURES]
-        lines.append([_named(plan, name), *shown, str(int(own["seeds"].iloc[0]))])
+        last = [_number(extreme.get((name, figure), math.nan)) for figure in _DRAWN]
+        lines.append([_named(plan, name), *shown, str(int(own["seeds"].iloc[0])), *last])
     return _markdown(heads, lines)
 
 
@@ -225,7 +229,7 @@ def _draw(plan: Plan, table: pd.DataFrame, dataset: str, out: Path) -> None:
     # matplotlib takes a second to load.
     from fairgear.studies import figures
 
-    drawn = table[table["figure"].isin(_DRAWN)]
+    drawn = table[table["figure"].isin(_DRAWN) & (table["point"] != ACCURATE)]
     chosen = drawn["point"] == CHOSEN
     curves = drawn.assign(
         metric=drawn["figure"].map(_DRAWN),
