@@ -17,7 +17,7 @@ def graph() -> SensitiveGraph:
 
 @pytest.fixture(scope="session")
 def dense() -> SensitiveGraph:
-    """Nobody is alone; the sensitive attribute is in column 1."""
+    """Hardly anybody is alone; the sensitive attribute is in column 1."""
     return random_graph(n=150, edges=400, seed=2, d=6)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from fairgear.studies.judging.opening import (
 )
 from fairgear.studies.judging.plan import ACCURATE, CHOSEN, Plan
 from fairgear.studies.judging.search import COLUMNS as SEARCHED
-from fairgear.studies.judging.search import Search, run_search
+from fairgear.studies.judging.search import Search, choices, run_search
 from fairgear.studies.judging.tables import opened_rows, write_tables
 from fairgear.studies.records import Rows
 from tests.studies.judging import toy
@@ -56,7 +57,7 @@ class Study:
             run_search(Search(self.plan, toy.TINY, method), self.search, device="cpu")
 
     def sources(self) -> Sources:
-        return Sources.of(self.bounds, self.search)
+        return Sources.of(self.bounds)
 
     def open(self) -> list[dict[str, Any]]:
         """All fits, in this process."""
@@ -90,10 +91,12 @@ def test_rows_carry_commit_hashes_and_figures(study: Study) -> None:
             figure = "score" if row["point"] == CHOSEN else "auroc"
             best = max(own, key=lambda one: one[figure])
             assert json.loads(row["settings"]) == json.loads(best["settings"])
+    hashes = {name: of.sha256 for (_, name), of in choices(study.plan, study.search).items()}
+    assert len(set(hashes.values())) == 2
     for row in rows:
         assert (row["commit"], row["opened"]) == (COMMIT, "true")
-        for name, path in (("bounds_sha256", study.bounds), ("search_sha256", study.search)):
-            assert row[name] == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert row["bounds_sha256"] == hashlib.sha256(study.bounds.read_bytes()).hexdigest()
+        assert row["search_sha256"] == hashes[row["method"]]
         models = json.loads(row["models"])
         rates = {name: one[0] for name, one in models.items()}
         assert row["worst"] == max(rates.values()) == rates[row["worst_model"]]
@@ -138,6 +141,14 @@ def test_rows_of_another_commit_bounds_or_search_are_refused(
     study.bounds.write_text(text.replace("0.1", "0.2"), encoding="utf-8")
     refused("bounds_sha256")
     study.bounds.write_text(text, encoding="utf-8")
+    trials = study.search.read_text(encoding="utf-8")
+    first = Rows(study.search, SEARCHED).all()[0]
+    study.search.write_text(trials.replace(str(first["auroc"]), "0.123", 1), encoding="utf-8")
+    refused("search_sha256")
+    # Trials of a method that is not asked for now may be others.
+    only = replace(study.plan, methods={"residual": study.plan.methods["residual"]})
+    assert open_sealed(only, study.search, study.rows, bounds=study.bounds, jobs=0)
+    study.search.write_text(trials, encoding="utf-8")
     monkeypatch.setattr(opening, "source_commit", lambda: "7654321")
     refused("commit")
     # A new file is another opening.
@@ -218,13 +229,13 @@ def test_a_rehearsal_reads_no_sealed_people(
     for number, given in enumerate((graph, toy.poisoned(graph))):
         toy.register(monkeypatch, given)
         opening._held.clear()
-        sources = Sources.of(study.bounds, study.search, rehearsal=True)
+        sources = Sources.of(study.bounds, rehearsal=True)
         row = run_opening(one, study.rows.with_name(f"{number}.csv"), sources, "cpu")
         assert (row["opened"], row["commit"]) == ("false", "1234567*")
         found.append({key: row[key] for key in row if key != "seconds"})
     assert found[0] == found[1]
     # Its rows are never taken for those of sealed people.
-    real = Sources(COMMIT, sources.bounds_sha256, sources.search_sha256)
+    real = Sources(COMMIT, sources.bounds_sha256)
     with pytest.raises(ParameterError, match="rows with the commit"):
         real.check(Rows(study.rows.with_name("0.csv"), COLUMNS))
 

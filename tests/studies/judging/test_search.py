@@ -20,7 +20,7 @@ from fairgear.studies.judging.search import (
     COLUMNS,
     Search,
     best,
-    chosen_settings,
+    choices,
     run_search,
     suggested,
 )
@@ -130,11 +130,11 @@ def test_rows_say_what_was_measured(tmp_path: Path) -> None:
     assert chosen == json.loads(max(rows, key=lambda row: row["score"])["settings"])
     plan = toy.toy_plan()
     with pytest.raises(FileError, match="0 of 4 trials of tiny, residual"):
-        chosen_settings(plan, path)
+        choices(plan, path)
     trials(path, method="residual")
-    assert chosen_settings(plan, path)[toy.TINY, "plain"] == chosen
+    assert choices(plan, path)[toy.TINY, "plain"].chosen == chosen
     with pytest.raises(FileError, match="no such file"):
-        chosen_settings(plan, tmp_path / "none.csv")
+        choices(plan, tmp_path / "none.csv")
 
 
 @pytest.mark.usefixtures("tiny")

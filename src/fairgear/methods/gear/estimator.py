@@ -49,8 +49,7 @@ class Gear(WholeGraph):
         dim: dimension of the representations.
         dropout: in training.
         fairness_weight: weight λ of the inconsistency; 0 for none.
-        views: whether people are seen as the family moves them, too. Off, prediction takes a
-            quarter of the time and more answers change.
+        views: whether people are seen as the family moves them, too. Off, more answers change.
         edge_noise: where people are moved, up to this share of the edges is left out.
         r2_limit: R² between predicted labels and the mean sensitive value around a person that is
             allowed on the validation set: "labels" for that of the training labels, a number for

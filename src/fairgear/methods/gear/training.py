@@ -136,7 +136,7 @@ class GearTask(WholeGraphTask):
         first = torch.zeros_like(everyone)
         worlds = []
         for model in range(self.moved.models):
-            # Everybody moved by maps from a third; who is in the group already stays.
+            # Everybody moved by the last draw of maps; who is in the group already stays.
             other = self.moved(everyone, first + model, first + self.moved.draws - 1)
             both = (torch.where((sens != to)[:, None], other, self.graph.x) for to in (0, 1))
             worlds.append(torch.stack([self._logits(x) for x in both]))

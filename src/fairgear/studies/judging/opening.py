@@ -1,7 +1,7 @@
 """The opening: every method with its chosen settings, fitted on open people, judged on sealed ones.
 
-It happens once, at one commit, after bounds and search rows are there. Every row says which. A
-rehearsal does the same among open people, whenever one likes.
+It happens once, at one commit, after the bounds and the trials of what is judged are there. Every
+row says which. A rehearsal does the same among open people, whenever one likes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -27,17 +27,17 @@ from fairgear.studies.judging.bounds import BOUNDS, read_bounds
 from fairgear.studies.judging.measures import FIGURES, Answers
 from fairgear.studies.judging.plan import CHOSEN, Plan
 from fairgear.studies.judging.sealed import rehearsal_split, sealed_split
-from fairgear.studies.judging.search import chosen_settings
+from fairgear.studies.judging.search import choices
 from fairgear.studies.pool import LOKY
 from fairgear.studies.records import Columns, Rows
 from fairgear.studies.task import compute_with_one_thread
 
-SOURCES = ("commit", "bounds_sha256", "search_sha256", "opened")
+SOURCES = ("commit", "bounds_sha256", "opened")
 COLUMNS = Columns(
     ("dataset", "method", "point", "seed"),
     ("seed",),
     (*FIGURES, "value", "seconds"),
-    ("settings", "auroc", "worst", "intervals", "models", *SOURCES),
+    ("settings", "auroc", "worst", "intervals", "models", "search_sha256", *SOURCES),
 )
 # In rows of sealed people; those of a rehearsal have "false".
 OPENED = "true"
@@ -53,23 +53,23 @@ class Sources:
 
     commit: str
     bounds_sha256: str
-    search_sha256: str
     opened: str = OPENED
 
     @classmethod
-    def of(cls, bounds: Path, search: Path, *, rehearsal: bool = False) -> Sources:
+    def of(cls, bounds: Path, *, rehearsal: bool = False) -> Sources:
         """Those of an opening now; refused at a commit that is not known, or with changes.
 
         A rehearsal opens nobody, and may be at any state of the source.
         """
         commit = source_commit() if rehearsal else clean_commit()
-        hashes = file_hash("bounds", bounds), file_hash("search rows", search)
-        return cls(commit, *hashes, "false" if rehearsal else OPENED)
+        return cls(commit, file_hash("bounds", bounds), "false" if rehearsal else OPENED)
 
-    def check(self, rows: Rows) -> None:
-        """Refuse a file with rows of other sources."""
+    def check(self, rows: Rows, wanted: Iterable[Opening] = ()) -> None:
+        """Refuse a file with rows of other sources, or of other trials than those wanted now."""
+        trials = {(one.dataset, one.method): one.search_sha256 for one in wanted}
         for row in rows.all():
-            for name, mine in asdict(self).items():
+            searched = trials.get((row["dataset"], row["method"]), row["search_sha256"])
+            for name, mine in {**asdict(self), "search_sha256": searched}.items():
                 if row[name] != mine:
                     raise ParameterError(
                         f"rows {rows.path}",
@@ -90,6 +90,7 @@ class Opening:
     seed: int
     settings: Mapping[str, Any]
     keep: bool
+    search_sha256: str
 
     @property
     def key(self) -> tuple[str, str, str, int]:
@@ -109,14 +110,17 @@ class Opening:
 
 def openings(plan: Plan, search: Path, bounds: Path) -> list[Opening]:
     """All final fits: what was chosen and what bounds name with every seed, then the curves."""
-    chosen, accurate = (chosen_settings(plan, search, by) for by in ("score", "auroc"))
     compared = {point for one in read_bounds(bounds) for point in one.compared()}
     found = [
-        Opening(plan, dataset, name, point, seed, settings, (dataset, name, point) in compared)
+        Opening(
+            plan,
+            *(dataset, name, point, seed, settings),
+            keep=(dataset, name, point) in compared,
+            search_sha256=choice.sha256,
+        )
         for seed in plan.final_seeds
-        for dataset in plan.datasets
-        for name, one in plan.methods.items()
-        for point, settings in one.points(chosen[dataset, name], accurate[dataset, name]).items()
+        for (dataset, name), choice in choices(plan, search).items()
+        for point, settings in plan.methods[name].points(choice.chosen, choice.accurate).items()
     ]
     curves = [one for one in found if not one.keep and one.point != CHOSEN]
     first = [one for one in found if one.keep or one.point == CHOSEN]
@@ -147,9 +151,10 @@ def open_sealed(
         backend: how joblib runs them.
     """
     check_jobs(jobs, backend)
-    sources, table = Sources.of(bounds, search, rehearsal=rehearsal), Rows(rows, COLUMNS)
-    sources.check(table)
-    missing = [one for one in openings(plan, search, bounds) if one.key not in table]
+    sources, table = Sources.of(bounds, rehearsal=rehearsal), Rows(rows, COLUMNS)
+    wanted = openings(plan, search, bounds)
+    sources.check(table, wanted)
+    missing = [one for one in wanted if one.key not in table]
     if not missing or jobs == 0:
         return table
     run = partial(run_opening, rows=rows, sources=sources, device=device)
@@ -178,6 +183,7 @@ def run_opening(opening: Opening, rows: Path, sources: Sources, device: str) -> 
         "settings": json.dumps(opening.settings),
         **answers.row(),
         "seconds": round(time.perf_counter() - begin, 2),
+        "search_sha256": opening.search_sha256,
         **asdict(sources),
         "device": device,
     }

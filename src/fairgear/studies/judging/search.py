@@ -222,10 +222,26 @@ def carry_out_search(
     return [one for one in searches if one.missing(table)]
 
 
-def chosen_settings(
-    plan: Plan, path: Path, by: str = "score"
-) -> dict[tuple[str, str], dict[str, Any]]:
-    """The best trial's settings for each dataset and method; refused while any trial is missing."""
+@dataclass(frozen=True)
+class Choice:
+    """What a finished search found: settings of two trials, and a hash of all trials."""
+
+    chosen: dict[str, Any]
+    accurate: dict[str, Any]
+    sha256: str
+
+    @classmethod
+    def of(cls, trials: Sequence[Mapping[str, Any]]) -> Choice:
+        """From all trials of one method on one dataset."""
+        content = [
+            [row[name] for name in ("trial", "settings", "auroc", "worst")] for row in trials
+        ]
+        digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+        return cls(best(trials), best(trials, "auroc"), digest)
+
+
+def choices(plan: Plan, path: Path) -> dict[tuple[str, str], Choice]:
+    """What was chosen for each dataset and method; refused while any trial is missing."""
     if not path.exists():
         raise FileError(
             f"search rows {path}", "no such file", "rows of a finished search", "search first"
@@ -242,7 +258,7 @@ def chosen_settings(
                     "all trials of every method that is judged",
                     "finish the search, or name fewer --datasets and --methods",
                 )
-            found[dataset, method] = best(trials, by)
+            found[dataset, method] = Choice.of(trials)
     return found
 
 

@@ -135,7 +135,7 @@ def write_tables(
     parts = [
         f"# {plan.title}",
         f"{_whom(first['opened'])} at commit {first['commit']}; bounds "
-        f"{first['bounds_sha256'][:12]}, search {first['search_sha256'][:12]}. "
+        f"{first['bounds_sha256'][:12]}. "
         "Mean over seeds (95 % interval over people and splits). Methods in italics read no graph.",
         "## Bounds",
         verdict_table(verdicts),
