@@ -6,10 +6,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 
 from fairgear.graph.canonical import Canonical
+from fairgear.methods.baselines.layers import GcnLayer, GinLayer, LayeredEncoder, SageLayer
 from fairgear.methods.baselines.neighbors import Links, Neighbors, NodeBatch
+from fairgear.methods.gear.config import GearConfig
 from tests.graphs import random_graph
 
 
@@ -151,3 +153,31 @@ def test_values_are_taken_for_those_who_take_part_and_given_for_those_asked_abou
     assert torch.equal(batch.outputs(batch.inputs(values)), values[people])
     everyone: NodeBatch = whole.everyone
     assert torch.equal(everyone.outputs(everyone.inputs(values)), values)
+
+
+@pytest.mark.parametrize("layer", [SageLayer, GcnLayer, GinLayer])
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_layers_for_inner_people_give_them_what_the_whole_graph_gives(
+    layer: type[nn.Module], layers: int
+) -> None:
+    known, people = links(edges=70), [3, 17]
+    order = sorted(within(known, people, layers))
+    nearer = within(known, people, layers - 1)
+    edges = [
+        (order.index(other), order.index(one))
+        for one in nearer
+        for other in neighbors_of(known, one)
+    ]
+    inner = torch.tensor([place for place, row in enumerate(order) if row in nearer])
+    around = Neighbors.around(
+        torch.tensor(edges).reshape(-1, 2).T, known.ptr.diff()[torch.tensor(order)], inner
+    )
+    torch.manual_seed(0)
+    x = torch.randn(60, 5)
+    encoder = LayeredEncoder(layer, 5, GearConfig(layers=layers, dim=8)).eval()
+    whole = encoder(x, known.everyone.neighbors)
+    found = encoder(x[torch.tensor(order)], around)
+    assert found.shape == (len(nearer), 8)
+    for person in people:
+        place = sorted(nearer).index(person)
+        torch.testing.assert_close(found[place], whole[person], rtol=1e-5, atol=1e-6)

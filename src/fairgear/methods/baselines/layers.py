@@ -45,7 +45,7 @@ class SageLayer(nn.Module):
 
     def forward(self, x: Tensor, neighbors: Neighbors) -> Tensor:
         """New features (m, width_out)."""
-        out: Tensor = self.around(neighbors.mean(x)) + self.own(x)
+        out: Tensor = self.around(neighbors.mean(x)) + self.own(neighbors.own(x))
         return out
 
 
@@ -65,7 +65,7 @@ class GinLayer(nn.Module):
 
     def forward(self, x: Tensor, neighbors: Neighbors) -> Tensor:
         """New features (m, width_out)."""
-        out: Tensor = self.mlp((1 + self.eps) * x + neighbors.sum(x))
+        out: Tensor = self.mlp((1 + self.eps) * neighbors.own(x) + neighbors.sum(x))
         return out
 
 
@@ -103,4 +103,5 @@ class LayeredEncoder(nn.Module):
             if number:
                 x = F.dropout(F.relu(x), self.dropout, self.training)
             x = layer(x, neighbors)
+            neighbors = neighbors.then or neighbors
         return x

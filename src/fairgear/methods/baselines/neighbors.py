@@ -29,6 +29,10 @@ class Neighbors:
     """For the gradient; torch would make it anew in every step, for ten times the cost."""
     degree: Tensor
     """(m, 1), float32."""
+    rows: Tensor | None = None
+    """The people whom the matrix has rows for, where a layer gives only their features."""
+    then: Neighbors | None = None
+    """What the layers after the first read, where these are fewer people."""
 
     @classmethod
     def of_graph(cls, ptr: Tensor, index: Tensor) -> Self:
@@ -41,9 +45,28 @@ class Neighbors:
         """Some edges (2, E), from source to target, among as many people as have a degree."""
         source, target = edge_index
         size = len(degree)
-        forward = _of_pairs(target, source, weight, size)
-        backward = _of_pairs(source, target, weight, size)
+        forward = _of_pairs(target, source, (size, size), weight)
+        backward = _of_pairs(source, target, (size, size), weight)
         return cls(forward, backward, degree.float()[:, None])
+
+    @classmethod
+    def around(cls, edge_index: Tensor, degree: Tensor, inner: Tensor) -> Self:
+        """For prediction alone: edges to the people `inner`, the only ones whom layers are for.
+
+        The first layer reads everybody, and the ones after it only the people `inner`.
+        """
+        source, target = edge_index
+        place = torch.full((len(degree),), -1, device=degree.device)
+        place[inner] = torch.arange(len(inner), device=degree.device)
+        first = _of_pairs(place[target], source, (len(inner), len(degree)))
+        both = place[source] >= 0
+        later = _of_pairs(place[target[both]], place[source[both]], (len(inner), len(inner)))
+        degree = degree.float()[:, None]
+        return cls(first, first, degree, inner, cls(later, later, degree[inner]))
+
+    def own(self, x: Tensor) -> Tensor:
+        """Of features of everybody those of the people whom a layer is for."""
+        return x if self.rows is None else x[self.rows]
 
     def sum(self, x: Tensor) -> Tensor:
         """Σ over the neighbours."""
@@ -52,13 +75,13 @@ class Neighbors:
 
     def mean(self, x: Tensor) -> Tensor:
         """Mean over the neighbours; zero for a person without any."""
-        return self.sum(x) / self.degree.clamp(min=1)
+        return self.sum(x) / self.own(self.degree).clamp(min=1)
 
     def normalized(self, x: Tensor) -> Tensor:
         """D^-½ (A + I) D^-½ x, where D counts a person's neighbours and the person."""
         scale = (self.degree + 1).rsqrt()
         scaled = scale * x
-        return scale * (self.sum(scaled) + scaled)
+        return self.own(scale) * (self.sum(scaled) + self.own(scaled))
 
     def to(self, device: torch.device) -> Neighbors:
         """The same on another device."""
@@ -79,21 +102,26 @@ class _Product(torch.autograd.Function):
         return ctx.transpose @ gradient, None, None
 
 
-def _of_pairs(row: Tensor, column: Tensor, values: Tensor, size: int) -> Tensor:
-    order = (row * size + column).argsort()
-    ptr = torch.zeros(size + 1, dtype=torch.int64, device=row.device)
-    ptr[1:] = torch.bincount(row, minlength=size).cumsum(0)
-    return _matrix(ptr, column[order], values[order])
+def _of_pairs(
+    row: Tensor, column: Tensor, shape: tuple[int, int], values: Tensor | None = None
+) -> Tensor:
+    """The sparse matrix of some places; of ones if values are not given."""
+    order = (row * shape[1] + column).argsort()
+    ptr = torch.zeros(shape[0] + 1, dtype=torch.int64, device=row.device)
+    ptr[1:] = torch.bincount(row, minlength=shape[0]).cumsum(0)
+    values = torch.ones(len(order), device=row.device) if values is None else values[order]
+    return _matrix(ptr, column[order], values, shape[1])
 
 
-def _matrix(ptr: Tensor, index: Tensor, values: Tensor) -> Tensor:
-    """A square sparse matrix; indices of 32 bits are the fast ones."""
+def _matrix(ptr: Tensor, index: Tensor, values: Tensor, columns: int | None = None) -> Tensor:
+    """A sparse matrix, square if not told; indices of 32 bits are the fast ones."""
     size = len(ptr) - 1
+    columns = size if columns is None else columns
     with warnings.catch_warnings():
         # Torch says once per process that its sparse tensors are in beta.
         warnings.simplefilter("ignore")
         return torch.sparse_csr_tensor(
-            ptr.int(), index.int(), values, (size, size), check_invariants=False
+            ptr.int(), index.int(), values, (size, columns), check_invariants=False
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from sklearn.metrics import roc_auc_score
@@ -259,12 +260,11 @@ class WholeGraph(NetworkMethod):
         parts = []
         for around in Surroundings.parts(worlds, nodes, self._settings.layers):
             x = self._near(around).to(device)
-            edges, degree = (
-                torch.from_numpy(of).to(device) for of in (around.edges, around.degree)
-            )
-            ones = torch.ones(edges.shape[1], device=device)
-            _, logits = network(x, Neighbors.of_edges(edges, ones, degree))
-            parts.append(logits[torch.from_numpy(around.targets).to(device)].cpu())
+            inner = np.flatnonzero(around.inner)
+            given = (around.edges, around.degree, inner)
+            neighbors = Neighbors.around(*(torch.from_numpy(of).to(device) for of in given))
+            _, logits = network(x, neighbors)
+            parts.append(logits.cpu()[torch.from_numpy(np.searchsorted(inner, around.targets))])
         return probabilities(torch.cat(parts))
 
     @property

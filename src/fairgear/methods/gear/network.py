@@ -31,7 +31,7 @@ class GearNetwork(nn.Module):
 
     def forward(self, x: Tensor, neighbors: Neighbors) -> tuple[Tensor, Tensor]:
         """Representations (m, dim) and logits (m,)."""
-        people = self.embed(x)
+        people = self.embed(x if self.reads_graph else neighbors.own(x))
         if self.linear:
             return people, people[:, 0]
         people = self._dropped(people)
