@@ -174,14 +174,15 @@ def test_validation_asks_about_everybody_in_either_group_under_each_model(
 
 
 @pytest.mark.parametrize(("limit", "active"), [("labels", True), (0.1, True), (1.0, False)])
-def test_the_limit_of_r2_is_that_of_the_training_labels_or_a_number(
+def test_the_limit_of_r2_is_that_of_the_validation_labels_or_a_number(
     limit: float | str, active: bool, dense: SensitiveGraph, caught: list[GearTask]
 ) -> None:
     graph = telling(dense)
     tiny(r2_limit=limit).fit(graph)
     (task,) = caught
-    train = graph.train_mask.numpy()
-    own = adjusted_r2(graph.y.numpy()[train], sens_around(graph)[train])
+    # Of the people whose answers it limits, not of others.
+    judged = graph.val_mask.numpy()
+    own = adjusted_r2(graph.y.numpy()[judged], sens_around(graph)[judged])
     assert own > 0.2
     slack = 4 / int(graph.val_mask.sum())
     expected = {"labels": own + slack, 0.1: 0.1 + slack, 1.0: 1.0}[limit]
@@ -208,8 +209,8 @@ def test_labels_without_r2_allow_what_chance_shows(
 ) -> None:
     tiny().fit(dense)
     (task,) = caught
-    train = dense.train_mask.numpy()
-    own = adjusted_r2(dense.y.numpy()[train], sens_around(dense)[train])
+    judged = dense.val_mask.numpy()
+    own = adjusted_r2(dense.y.numpy()[judged], sens_around(dense)[judged])
     assert task.labels_r2() == pytest.approx(max(0.0, own), abs=1e-6)
 
 

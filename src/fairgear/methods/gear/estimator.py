@@ -52,7 +52,7 @@ class Gear(WholeGraph):
         views: whether people are seen as the family moves them, too. Off, more answers change.
         edge_noise: where people are moved, up to this share of the edges is left out.
         r2_limit: R² between predicted labels and the mean sensitive value around a person that is
-            allowed on the validation set: "labels" for that of the training labels, a number for
+            allowed on the validation set: "labels" for that of their labels, a number for
             less, 1 for any.
         learning_rate: the highest, of Adam.
         weight_decay: μ, weight of the squared norm of the parameters.

@@ -94,8 +94,12 @@ class GearTask(WholeGraphTask):
         self._all_links: Tensor | None = None
 
     def labels_r2(self) -> float:
-        """R² of the training labels on the mean of s around a person, adjusted."""
-        rows = self.train_rows
+        """R² of the validation labels on the mean of s around a person, adjusted.
+
+        Of the people whose answers it is a limit for: with the labels of others, chance alone makes
+        good answers exceed it, and a state that has learned little would be chosen.
+        """
+        rows = self.val_rows
         found = float(objectives.explained(self.y[rows], self.sens_around[rows]))
         return max(0.0, adjusted(found, len(rows)))
 
