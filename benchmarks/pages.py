@@ -9,7 +9,7 @@ docs/results/ are written as a whole. Each page names the commands that make its
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from csv import DictReader
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +23,8 @@ from benchmarks import DOCS, RESULTS, causal_models
 from benchmarks.bench import tables
 from fairgear.files import write_text
 from fairgear.studies.compare import remarks
+from fairgear.studies.judging.plan import CHOSEN, Plan
+from fairgear.studies.judging.tables import verdict_table, write_tables
 from fairgear.studies.published import beside_published
 from fairgear.studies.records import Records
 from fairgear.studies.reproduce import ALL, Reproduction, write_results
@@ -42,29 +44,12 @@ HIDDEN = {
     "boosted_reader": "s read by boosting",
     "moved": "moved by flipped s",
 }
-# The tables of gear.md: datasets, lines, and changes by design.
-GRAPHS = ("synthetic-neighbours", "synthetic", "nba", "bail", "credit")
-WHOLE, EGOS = "whole neighbourhoods", "egos of 20"
-LINES = {
-    "Gear": (WHOLE, "default"),
-    "an earlier design that read egos of 20 people": (EGOS, "default"),
-    'that design without a graph (`encoder="mlp"`)': (EGOS, "mlp"),
-    "GraphSAGE with ranks": (EGOS, "GraphSAGE"),
-    "logistic regression with ranks": (EGOS, "logistic regression"),
-}
-TRIED = {
-    EGOS: (
-        *("no views", "edge noise 0", "edge noise 1", "maps of one draw", "models drawn evenly"),
-        *("no mixture", "tanh of plain logits", "no ranks", "s unseen", "no limit on R²"),
-        *("weight 1", "weight 5", "quantile alone"),
-    ),
-    WHOLE: (
-        *("edge noise 0", "edge noise 0.7", "dropout 0.5", "layers 1", "weight 1", "weight 5"),
-        *("600 steps", "learning rate 0.003"),
-    ),
-}
 # Which files of a reproduction are kept.
 KEPT = (".csv", ".md", ".svg", ".tex")
+# The opened rows, with the answers that comparisons need, and their tables.
+JUDGING = RESULTS / "judging"
+# What docs/gear.md compares.
+VARIANTS = Path(__file__).with_name("gear_variants.yaml")
 # The study's own page; docs/results.md takes its place.
 OWN_PAGE = "results.md"
 
@@ -83,6 +68,9 @@ def main() -> None:
                 shutil.copy(path, folder / path.name)
     for page, text in (pages | comparison() | gear() | performance() | worlds()).items():
         write_text(DOCS / page, text)
+    # After the others: it fills other blocks of the same page.
+    for page, text in judged(JUDGING, draw=True).items():
+        write_text(DOCS / page, text)
 
 
 def reproduction(folder: Path, *, draw: bool) -> dict[str, str]:
@@ -91,6 +79,22 @@ def reproduction(folder: Path, *, draw: bool) -> dict[str, str]:
     found = write_results(Reproduction.of([ALL]), records, folder, draw=draw).parts
     blocks = {name: found[name] for name in ("made", "verdicts", "table1", "disagreements")}
     blocks["table2"] = _short(pd.read_csv(folder / "table2.csv"))
+    return {"results.md": _page("results.md", blocks)}
+
+
+def judged(folder: Path, *, draw: bool) -> dict[str, str]:
+    """The sealed people's part of results.md; `folder` gets all tables and the figures."""
+    plan = Plan.read()
+    found = write_tables(plan, JUDGING / "opened.csv", folder, draw=draw)
+    for path in folder.glob("*.png"):
+        path.unlink()
+    table = pd.read_csv(folder / "judged.csv")
+    chosen = table[table["point"] == CHOSEN].set_index(["method", "dataset", "figure"])["mean"]
+    known = chosen.round(3).map("{:.3f}".format).unstack("figure")
+    blocks = {
+        "bounds": verdict_table(found.verdicts) + "\n",
+        "methods": _pairs(known["auroc"] + ", " + known["worst"], plan.methods, plan.datasets),
+    }
     return {"results.md": _page("results.md", blocks)}
 
 
@@ -136,37 +140,13 @@ def performance() -> dict[str, str]:
 
 
 def gear() -> dict[str, str]:
-    """The tables of gear.md."""
-    rows = pd.read_csv(RESULTS / "gear_trials.csv")
-    return {"gear.md": _page("gear.md", {"trials": _trials(rows), "tried": _tried(rows)})}
-
-
-def _trials(rows: pd.DataFrame) -> str:
-    """AUROC and worst δCF of some lines, means over the splits that all of them have."""
-    datasets = list(GRAPHS)
-    lines = ["| | " + " | ".join(f"{name}: AUROC, worst" for name in datasets) + " |"]
-    lines.append("|---|" + "---|" * len(datasets))
-    for title, (design, change) in LINES.items():
-        chosen = (rows["design"] == design) & (rows["change"] == change) & (rows["seed"] < 3)
-        part = rows[chosen]
-        means = part.groupby("dataset")[["auroc", "worst"]].mean()
-        cells = [f"{means.auroc[name]:.3f}, {means.worst[name]:.3f}" for name in datasets]
-        lines.append(f"| {title} | {' | '.join(cells).replace('0.', '.')} |")
-    return "\n".join(lines) + "\n"
-
-
-def _tried(rows: pd.DataFrame) -> str:
-    """What each change does to AUROC and worst δCF, the mean over datasets."""
-    lines = ["| design | change | AUROC | worst |", "|---|---|---|---|"]
-    key, figures = ["dataset", "seed"], ["auroc", "worst"]
-    for design, changes in TRIED.items():
-        of = rows[rows["design"] == design].set_index(key)
-        base = of[of["change"] == "default"][figures]
-        for change in changes:
-            moved = (of[of["change"] == change][figures] - base).dropna()
-            mean = moved.groupby("dataset").mean().mean()
-            lines.append(f"| {design} | {change} | {mean.auroc:+.4f} | {mean.worst:+.4f} |")
-    return "\n".join(lines) + "\n"
+    """The table of gear.md: AUROC and worst δCF of variants, each dataset a column."""
+    rows = pd.read_csv(RESULTS / "gear_variants.csv")
+    cells = rows.auroc.map("{:.3f}".format) + ", " + rows.worst.map("{:.3f}".format)
+    cells.index = pd.MultiIndex.from_frame(rows[["method", "dataset"]])
+    plan = Plan.read(VARIANTS)
+    table = _pairs(cells, plan.methods, plan.datasets)
+    return {"gear.md": _page("gear.md", {"variants": table})}
 
 
 def worlds() -> dict[str, str]:
@@ -218,6 +198,19 @@ def _short(table: pd.DataFrame) -> str:
         ]
         lines.append(f"| {line} | {' | '.join(found)} |")
     return "\n".join(lines) + "\n"
+
+
+def _pairs(cells: pd.Series, lines: Iterable[str], datasets: Iterable[str]) -> str:
+    """AUROC and the worst δCF of every line, datasets side by side."""
+    table = cells.unstack("dataset", fill_value="–")
+    shown = [name for name in datasets if name in table]
+    heads = [f"| | {' | '.join(shown)} |", "|---|" + "---:|" * len(shown)]
+    rows = [
+        f"| {line} | {' | '.join(table.loc[[line], shown].iloc[0]).replace('0.', '.')} |"
+        for line in lines
+        if line in table.index
+    ]
+    return "\n".join([*heads, *rows]) + "\n"
 
 
 def _hidden() -> str:

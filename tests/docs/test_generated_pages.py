@@ -21,6 +21,13 @@ def test_tables_are_those_of_the_rows(name: str) -> None:
         assert (DOCS / page).read_text(encoding="utf-8") == text, page
 
 
+def test_tables_of_sealed_people_are_those_of_the_rows(tmp_path: Path) -> None:
+    for page, text in pages.judged(tmp_path, draw=False).items():
+        assert (DOCS / page).read_text(encoding="utf-8") == text, page
+    for name in ("judged.csv", "verdicts.csv"):
+        assert (tmp_path / name).read_bytes() == (pages.JUDGING / name).read_bytes(), name
+
+
 def test_tables_of_the_reproduction_are_those_of_the_rows(tmp_path: Path) -> None:
     folder = os.environ.get("FAIRGEAR_DATA")
     if not folder or not Path(folder, "credit").exists():
