@@ -6,7 +6,7 @@ No test opens the sealed people of a dataset that is judged: the graph here is m
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ import yaml
 
 from fairgear.cli import main
 from fairgear.studies.judging import opening, search
+from fairgear.studies.judging import tables as results
 from fairgear.studies.pool import Outcome
+from fairgear.studies.records import Rows
 from tests.studies.judging import toy
 
 SPACE = [{"name": "C", "low": 0.01, "high": 10.0, "log": True}]
@@ -33,6 +35,7 @@ RECIPE: dict[str, Any] = {
     "datasets": [{"name": toy.TINY}],
     "methods": [{"name": "plain", "entry": "logistic", "space": SPACE, "dial": DIAL}],
 }
+KINDS = {"search": search.COLUMNS, "opened": opening.COLUMNS}
 BOUND = {"dataset": toy.TINY, "method": "plain", "figure": "auroc", "at_least": 0.1}
 
 
@@ -140,3 +143,39 @@ def test_search_open_and_tables(
     (verdict,) = json.loads(capsys.readouterr().out)["verdicts"]
     assert verdict["verdict"] == "met"
     assert "opened at commit abcdef0" in (tmp_path / "out" / "results.md").read_text("utf-8")
+
+
+class Stopped(KeyboardInterrupt):
+    """An interruption that the test itself made."""
+
+
+def test_the_whole_study_in_one_command_survives_three_interruptions(
+    flags: dict[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One between trials of the search, one in the opening, one while tables are written."""
+    bounds, recipe = flags["tables"][2:4], flags["tables"][4:]
+    command = ["judge", "all", *bounds, *recipe, "--device", "cpu", "--rehearse", "--out"]
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert main([*command, str(whole)]) == 0
+    places = [(search, "score", 1), (opening, "run_opening", 3), (results, "verdict_frame", 0)]
+    for module, name, calls in places:
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, _stopping(getattr(module, name), calls))
+            assert main([*command, str(parts)]) == 130
+    trials, fits = (Rows(parts / f"{kind}.csv", of) for kind, of in KINDS.items())
+    assert (len(trials), len(fits)) == (2, 5), "the interruptions came where they should"
+    assert main([*command, str(parts)]) == 0
+    for name in ("results.md", "judged.csv", "verdicts.csv", f"tradeoff-{toy.TINY}.svg"):
+        assert (parts / name).read_bytes() == (whole / name).read_bytes(), name
+
+
+def _stopping(function: Callable[..., Any], calls: int) -> Callable[..., Any]:
+    """The function, interrupted after so many calls."""
+    left = iter(range(calls))
+
+    def stopping(*args: Any, **kwargs: Any) -> Any:
+        if next(left, None) is None:
+            raise Stopped
+        return function(*args, **kwargs)
+
+    return stopping

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -17,7 +17,8 @@ Datasets = Annotated[Names, Parameter(help=_DATASETS)]
 Methods = Annotated[Names, Parameter(help=_METHODS)]
 Recipe = Annotated[Path | None, Parameter(help=_RECIPE)]
 Bounds = Annotated[Path | None, Parameter(help="YAML file of bounds. [default: the package's]")]
-SEARCH, OPENED = Path("judging/search.csv"), Path("judging/opened.csv")
+FOLDER = Path("judging")
+SEARCH, OPENED = FOLDER / "search.csv", FOLDER / "opened.csv"
 
 judge_app = App(
     name="judge",
@@ -27,6 +28,7 @@ judge_app = App(
         "fairgear judge open --rehearse --rows judging/rehearsal.csv",
         "fairgear judge open",
         "fairgear judge tables",
+        "fairgear judge all --out judging",
     ),
 )
 
@@ -163,3 +165,34 @@ def tables(
     counts = {name: sum(one.verdict == name for one in judged.verdicts) for name in VERDICTS}
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     print(f"{len(judged.verdicts)} bounds: {told}; {judged.page}")  # noqa: T201
+
+
+@judge_app.command(name="all")
+def all_(
+    *,
+    datasets: Datasets = None,
+    methods: Methods = None,
+    out: Path = FOLDER,
+    bounds: Bounds = None,
+    rehearse: Flag = False,
+    jobs: Jobs = None,
+    backend: Backend = "loky",
+    device: Device = "auto",
+    recipe: Recipe = None,
+) -> None:
+    """The whole study: search, open and tables. The same command goes on with it.
+
+    Parameters
+    ----------
+    out
+        Folder of all rows, tables and figures.
+    rehearse
+        Judge on a fifth of the open people; the sealed ones stay
+        sealed.
+    """
+    found, opened = (out / path.name for path in (SEARCH, OPENED))
+    work: dict[str, Any] = {"jobs": jobs, "backend": backend, "device": device, "recipe": recipe}
+    chosen: dict[str, Any] = {"datasets": datasets, "methods": methods, **work}
+    search(rows=found, **chosen)
+    open_(search=found, rows=opened, bounds=bounds, rehearse=rehearse, **chosen)
+    tables(rows=opened, bounds=bounds, recipe=recipe)
