@@ -82,7 +82,7 @@ def encoder_figure(table: pd.DataFrame, *, dataset: str = "bail") -> Figure:
             for key in (*axes.containers, *axes.lines)
             if not str(key.get_label()).startswith("_")
         }
-        figure.legend(handles=list(keys.values()), loc="outside right upper")
+        figure.legend(handles=list(keys.values()), loc="outside right center")
         _note(figure, "Whiskers: standard deviation over seeds")
     return figure
 
@@ -165,7 +165,8 @@ def tradeoff_figure(
     with _style():
         figure = Figure(figsize=(2.8 + 4.6 * len(against), 5.6), layout="constrained")
         names = ("δCF" if one in COUNTERFACTUAL else METRICS[one].label for one in against)
-        figure.suptitle(f"AUROC against {' and '.join(dict.fromkeys(names))} on {dataset}")
+        title = f"AUROC against {' and '.join(dict.fromkeys(names))} on {dataset}"
+        figure.suptitle(title, x=0.01, ha="left")
         panels = figure.subplots(1, len(against), sharex=True, sharey=True, squeeze=False)[0]
         for axes, metric in zip(panels, against, strict=True):
             points = _points(rows, metric)
@@ -178,7 +179,7 @@ def tradeoff_figure(
         panels[0].set_xscale("function", functions=(_root, _square))
         panels[0].set_xticks([tick for tick in TICKS if tick <= panels[0].get_xlim()[1]])
         handles = [_point(line, *looks[line], hollow[line]) for line in shown]
-        figure.legend(handles=handles, loc="outside right upper")
+        figure.legend(handles=handles, loc="outside right center")
         _note(figure, f"Whiskers: {_BAND}. Hollow: without a graph.")
     return figure
 
