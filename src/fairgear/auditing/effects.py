@@ -189,7 +189,7 @@ def whole_graph_effects(
     predict: Predict, worlds: Mapping[float, Sequence[World]], factual: Predictions
 ) -> list[Effect]:
     """One effect for each rate, their average (δCF), and that between counterfactual worlds."""
-    protocol = worlds[0.0][0].protocol
+    protocol = next(iter(worlds.values()))[0].protocol
     labels: dict[float, list[Integers]] = {}
     scores: dict[float, Floats] = {}
     for rate, draws in worlds.items():

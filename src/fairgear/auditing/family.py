@@ -19,6 +19,7 @@ from torch import Tensor
 from fairgear.auditing.world import Alternative, ByRate, Make, World
 from fairgear.causal import (
     FEATURE_MODELS,
+    MIXED,
     CausalModel,
     Columns,
     Credibility,
@@ -36,6 +37,7 @@ from fairgear.causal import (
 from fairgear.causal.features.base import Floats, Integers
 from fairgear.errors import FairgearError
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.attributes import other_groups
 from fairgear.hashing import node_uniform
 from fairgear.progress import bar, quiet
 
@@ -134,7 +136,7 @@ class Family:
         return self._credibility(self.strict, steady)
 
     def _credibility(self, worlds: ByRate, steady: float) -> Credibility:
-        everybody = {int(rate): worlds[rate][0].graph for rate in (0.0, 1.0)}
+        everybody = {int(at): of[0].graph for at, of in worlds.items() if at != MIXED}
         return credibility(self.graph, everybody, people=self.people, unsteadiness=steady)
 
     def _with_features(self, name: str) -> Alternative:
@@ -201,9 +203,10 @@ class Family:
         ids = self.graph.node_id.cpu()[self.graph.canonical.rows]
         place = node_uniform(ids, 0, "halves").numpy()
         some = np.sort(np.argsort(place, kind="stable")[:_COMPARED])
+        target = other_groups(sens[some], place[some], self.graph.num_groups)
 
         def moved(by: FeatureModel) -> Floats:
-            return by.moved(table[some], sens[some], 1 - sens[some], ids[some], seed=self.seed)
+            return by.moved(table[some], sens[some], target, ids[some], seed=self.seed)
 
         try:
             halves = [self._fitted(model, half) for half in (place < 0.5, place >= 0.5)]

@@ -10,20 +10,24 @@ import json
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 
+import torch
 from torch import Tensor
 
 from fairgear.auditing.family import Family, attribute_alone
 from fairgear.auditing.world import Alternative, ByRate, World
 from fairgear.causal import (
-    RATES,
+    MIXED,
     CausalModel,
     Diagnostics,
     LocalWorld,
+    assigned,
     at_random,
-    at_rate,
-    flipped,
+    changed_groups,
     for_graph,
+    intervention_name,
     released_world,
+    whole_graph,
+    with_group,
 )
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
@@ -107,13 +111,13 @@ class Worlds:
 
     @cached_property
     def assignments(self) -> dict[float, list[Tensor]]:
-        """Whole-graph values of s by rate; at 0 and 1 nothing is random."""
+        """Whole-graph values of s by intervention; only the mixed one is random."""
         return {
-            rate: [
-                at_rate(self.graph, rate, draw=draw, seed=self.seed)
-                for draw in range(1 if rate in (0, 1) else self.draws)
+            which: [
+                assigned(self.graph, which, draw=draw, seed=self.seed)
+                for draw in range(self.draws if which == MIXED else 1)
             ]
-            for rate in RATES
+            for which in whole_graph(self.graph)
         }
 
     @cached_property
@@ -166,18 +170,17 @@ class Worlds:
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def alone(self, nodes: Tensor) -> Iterator[World]:
-        """For each of `nodes`, the world in which only that person's s is flipped; not cached."""
-        ids, values = (
-            of[nodes.to(of.device)].cpu() for of in (self.graph.node_id, self.graph.sens)
-        )
-        for at, node in enumerate(nodes.tolist()):
+        """For each of `nodes`, the world in which they alone are in another group; not cached."""
+        ids = self.graph.node_id[nodes.to(self.graph.node_id.device)].cpu()
+        values = changed_groups(self.graph, nodes, seed=self.seed)
+        for at, (node, value) in enumerate(zip(nodes.tolist(), values.tolist(), strict=True)):
             yield World(
                 "strict",
                 f"self {int(ids[at])}",
                 0,
-                partial(flipped, self.graph, node),
-                partial(self._alone, node),
-                partial(self._change, nodes[at : at + 1], 1 - values[at : at + 1]),
+                partial(with_group, self.graph, node, value),
+                partial(self._alone, node, value),
+                partial(self._change, nodes[at : at + 1], values[at : at + 1]),
             )
 
     @property
@@ -195,18 +198,20 @@ class Worlds:
 
     def _by_rate(self, protocol: str, make: Callable[[Tensor], SensitiveGraph]) -> ByRate:
         return {
-            rate: [
-                World(protocol, f"rate {rate:g}", draw, sens, partial(make, sens))
+            which: [
+                World(
+                    protocol, intervention_name(self.graph, which), draw, sens, partial(make, sens)
+                )
                 for draw, sens in enumerate(values)
             ]
-            for rate, values in self.assignments.items()
+            for which, values in self.assignments.items()
         }
 
     def _counterfactual(self, sens: Tensor) -> SensitiveGraph:
         return self.known_model().counterfactual(self.graph, sens, seed=self.seed)
 
-    def _alone(self, node: int) -> SensitiveGraph:
-        return self._counterfactual(flipped(self.graph, node))
+    def _alone(self, node: int, group: int) -> SensitiveGraph:
+        return self._counterfactual(with_group(self.graph, node, group))
 
     def _change(self, rows: Tensor, sens: Tensor) -> LocalWorld:
         return self.known_model().local(self.graph, rows, sens, seed=self.seed)
@@ -225,5 +230,5 @@ def judged_by(graph: SensitiveGraph) -> Tensor | None:
     by that very number. With too few of them in a group, the maps need everybody.
     """
     unseen = ~(graph.train_mask | graph.val_mask)
-    count = [int((graph.sens[unseen] == group).sum()) for group in (0, 1)]
+    count = torch.bincount(graph.sens[unseen], minlength=graph.num_groups).tolist()
     return None if bool(unseen.all()) or min(count) < _LEAST else unseen

@@ -15,16 +15,21 @@ from fairgear.causal.features import (
 )
 from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.interventions import (
-    RATES,
+    MIXED,
     as_assignment,
+    assigned,
     at_random,
     at_rate,
     attribute_only,
+    changed_groups,
     features_only,
     flipped,
+    intervention_name,
     released_world,
     structure_only,
     structure_with,
+    whole_graph,
+    with_group,
 )
 from fairgear.causal.local import LocalWorld
 from fairgear.causal.selection import for_graph, named, with_features
@@ -41,7 +46,7 @@ from fairgear.hashing import node_uniform, pair_uniform
 __all__ = [
     "CAUSAL_MODELS",
     "FEATURE_MODELS",
-    "RATES",
+    "MIXED",
     "CausalModel",
     "Columns",
     "Credibility",
@@ -61,9 +66,11 @@ __all__ = [
     "SyntheticMechanism",
     "SyntheticSettings",
     "as_assignment",
+    "assigned",
     "at_random",
     "at_rate",
     "attribute_only",
+    "changed_groups",
     "credibility",
     "edge_changes",
     "feature_model",
@@ -71,6 +78,7 @@ __all__ = [
     "flipped",
     "for_graph",
     "frame_of",
+    "intervention_name",
     "named",
     "node_uniform",
     "pair_uniform",
@@ -79,5 +87,7 @@ __all__ = [
     "structure_only",
     "structure_with",
     "unsteadiness",
+    "whole_graph",
     "with_features",
+    "with_group",
 ]

@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fairgear.causal.interventions import at_rate
+from fairgear.causal.interventions import MIXED, assigned, whole_graph
 from fairgear.files import json_ready
 from fairgear.graph import SensitiveGraph, degrees
 
@@ -39,7 +39,7 @@ class Effect:
     """What one intervention changes.
 
     Attributes:
-        intervention: "all 0", "all 1" or "half".
+        intervention: "all 0", "all 1" or "half"; of more groups, "mixed".
         people_set: share of people whose sensitive value changes.
         people_moved: share of people whose other features change.
         feature_change: mean absolute change of those features among the people set, in standard
@@ -124,13 +124,14 @@ def diagnose(
     seed: int = 0,
     worlds: Mapping[float, SensitiveGraph] | None = None,
 ) -> Diagnostics:
-    """The worlds of zeros, of ones, and of half of each; taken from `worlds` by rate, if given."""
+    """Everybody in each group, and as many in all; taken from `worlds`, if given."""
     before, effects = _shape(graph), []
-    for name, rate in (("all 0", 0.0), ("all 1", 1.0), ("half", 0.5)):
-        if worlds is not None and rate in worlds:
-            world = worlds[rate]
+    for which in sorted(whole_graph(graph), key=lambda one: (one == MIXED, one)):
+        name = f"all {which:g}" if which != MIXED else "half" if graph.num_groups == 2 else "mixed"
+        if worlds is not None and which in worlds:
+            world = worlds[which]
         else:
-            world = model.counterfactual(graph, at_rate(graph, rate, seed=seed), seed=seed)
+            world = model.counterfactual(graph, assigned(graph, which, seed=seed), seed=seed)
         effects.append(_effect(name, graph, world, before))
     return Diagnostics(
         model.name,

@@ -17,6 +17,7 @@ from fairgear.causal.interventions import as_assignment
 from fairgear.causal.local import LocalWorld, Snapshot, changing
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.attributes import largest_groups
 from fairgear.settings import check_seed
 
 EDGES = ("distance", "cosine", "fixed")
@@ -81,8 +82,8 @@ class FittedCausalModel(FeatureCausalModel):
             return
         law = EdgeLaw.of(self.edges, factual, graph.sens_column, gate=self.gate, seed=self.seed)
         if factual.n > self.exact_up_to:
-            zeros = np.zeros_like(factual.sens)
-            values = {"all 0": zeros, "all 1": zeros + 1}
+            groups = largest_groups(factual.sens, factual.groups)
+            values = {f"all {group}": np.full_like(factual.sens, group) for group in groups}
             law = law.with_missed({k: self._world(factual, s, seed=0) for k, s in values.items()})
         self._edges = law
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import torch
@@ -9,24 +10,28 @@ from torch import Tensor
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.attributes import largest_groups, other_groups
 from fairgear.hashing import node_uniform
 
 if TYPE_CHECKING:
     from fairgear.causal.base import CausalModel
 
-RATES = (0.0, 0.5, 1.0)
+# The whole-graph intervention in which every group has equally many people. All others are numbered
+# by the group that everybody is set to.
+MIXED = 0.5
 
 
 def as_assignment(graph: SensitiveGraph, sens: Tensor | int) -> Tensor:
-    """`sens`, one value for everybody or one each, as a checked int64 vector (n,) of 0 and 1."""
-    n = graph.sens.shape[0]
+    """`sens`, one value for everybody or one each, as a checked int64 vector (n,) of groups."""
+    n, groups = graph.sens.shape[0], graph.num_groups
     if isinstance(sens, int):
         sens = torch.full((n,), sens, device=graph.sens.device)
-    what, allowed = "counterfactual sens", f"{n} values, each 0 or 1, or one value for everyone"
+    each = "0 or 1" if groups == 2 else f"0 to {groups - 1}"
+    what, allowed = "counterfactual sens", f"{n} values, each {each}, or one value for everyone"
     if not isinstance(sens, Tensor):
         got = f"a {type(sens).__name__}"
         raise GraphError(what, got, f"a tensor: {allowed}", "convert it with torch.as_tensor")
-    other = sens[~((sens == 0) | (sens == 1))]
+    other = sens[~torch.isin(sens, torch.arange(groups, device=sens.device).to(sens.dtype))]
     if tuple(sens.shape) != (n,) or len(other):
         value = f", {float(other.flatten()[0]):g} among the values" if len(other) else ""
         got = f"shape {tuple(sens.shape)}{value}"
@@ -48,20 +53,67 @@ def at_rate(graph: SensitiveGraph, rate: float, *, draw: int = 0, seed: int = 0)
     return sens
 
 
+def whole_graph(graph: SensitiveGraph) -> tuple[float, ...]:
+    """The whole-graph interventions: everybody in one group, for each of them, and `MIXED`.
+
+    With two groups these are the rates 0, 0.5 and 1 of people set to 1. Of many groups, the largest
+    are set.
+    """
+    groups = largest_groups(graph.sens.cpu().numpy(), graph.num_groups)
+    return tuple(sorted([MIXED, *map(float, groups)]))
+
+
+def intervention_name(graph: SensitiveGraph, which: float) -> str:
+    """The name of a whole-graph intervention."""
+    if graph.num_groups == 2:
+        return f"rate {which:g}"
+    return "mixed" if which == MIXED else f"group {which:g}"
+
+
+def assigned(graph: SensitiveGraph, which: float, *, draw: int = 0, seed: int = 0) -> Tensor:
+    """Everybody's group under a whole-graph intervention; `draw` and `seed` are for `MIXED`."""
+    if which != MIXED:
+        return torch.full_like(graph.sens, int(which))
+    return balanced(graph, draw=draw, seed=seed)
+
+
+def balanced(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
+    """Equally many people in each group, by the rank of their noise; of two, half are set to 1."""
+    n, groups = len(graph.sens), graph.num_groups
+    order = node_uniform(graph.node_id, seed, f"rate{draw}").argsort(stable=True)
+    ends = [round(part * n / groups) for part in range(groups + 1)]
+    sens = torch.empty_like(graph.sens)
+    for group, (begin, end) in enumerate(pairwise(ends)):
+        sens[order[begin:end].to(sens.device)] = groups - 1 - group
+    return sens
+
+
+def changed_groups(graph: SensitiveGraph, rows: Tensor, *, seed: int = 0) -> Tensor:
+    """Another group for each of some people, for the intervention *self*; 1 − s of two groups."""
+    own, ids = (of[rows.to(of.device)].cpu() for of in (graph.sens, graph.node_id))
+    noise = node_uniform(ids, seed, "self").numpy()
+    return torch.from_numpy(other_groups(own.numpy(), noise, graph.num_groups))
+
+
 def flipped(graph: SensitiveGraph, node: int) -> Tensor:
-    """The factual values with one person's flipped: the intervention *self*."""
+    """The factual values of two groups with one person's flipped: the intervention *self*."""
+    return with_group(graph, node, 1 - int(graph.sens[node]))
+
+
+def with_group(graph: SensitiveGraph, node: int, group: int) -> Tensor:
+    """The factual groups but for one person's."""
     sens = graph.sens.clone()
-    sens[node] = 1 - sens[node]
+    sens[node] = group
     return sens
 
 
 def at_random(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
-    """Everybody 0 or 1 with equal probability.
+    """Everybody in any group with equal probability.
 
-    For people whose value stays this is the intervention *neighbours*, for the others *both*.
+    For people whose group stays this is the intervention *neighbours*, for the others *both*.
     """
-    noise = node_uniform(graph.node_id, seed, f"random{draw}")
-    return (noise < 0.5).to(graph.sens)
+    noise, groups = node_uniform(graph.node_id, seed, f"random{draw}"), graph.num_groups
+    return (groups - 1 - (noise * groups).long()).to(graph.sens)
 
 
 def attribute_only(graph: SensitiveGraph, sens: Tensor) -> SensitiveGraph:

@@ -119,9 +119,9 @@ def changing(graph: SensitiveGraph, rows: Tensor, sens: Tensor) -> tuple[Integer
     wanted, values = rows.cpu().numpy(), sens.cpu().numpy().astype(np.int64)
     # Sets, not arrays: there are few rows, and as many calls as people.
     different = wanted.shape == (len(values),) and len(set(wanted.tolist())) == len(wanted)
-    if not different or not set(values.tolist()) <= {0, 1}:
+    if not different or not set(values.tolist()) <= set(range(graph.num_groups)):
         got = f"rows of shape {wanted.shape} and values of shape {values.shape}"
-        allowed = "different rows, and 0 or 1 for each"
+        allowed = f"different rows, and 0 to {graph.num_groups - 1} for each"
         raise GraphError("people of a local world", got, allowed, "pass one value a row")
     if len(wanted) and not 0 <= wanted.min() <= wanted.max() < n:
         got, allowed = f"rows {wanted.min()} to {wanted.max()}", f"0 to {n - 1}"

@@ -103,11 +103,12 @@ class Surroundings:
 
     def people(self) -> SensitiveGraph:
         """The members as a graph without edges, for models that read none."""
-        column = self.like.sens_column
-        none = torch.empty(2, 0, dtype=torch.int64)
-        names = self.like.feature_names
+        like, none = self.like, torch.empty(2, 0, dtype=torch.int64)
         return SensitiveGraph(
-            self.x, none, None, self.sens, sens_column=column, feature_names=names
+            *(self.x, none, None, self.sens),
+            sens_column=like.sens_column,
+            attributes=like.attributes,
+            feature_names=like.feature_names,
         )
 
     @cached_property

@@ -1,5 +1,6 @@
 """The one object that travels: a graph with a validated sensitive attribute, and its splits."""
 
+from fairgear.graph.attributes import Attribute, Attributes
 from fairgear.graph.communities import communities, regions
 from fairgear.graph.edges import closed_neighborhood_mean, degrees, undirected_edges
 from fairgear.graph.read_graph import read_graph
@@ -18,6 +19,8 @@ from fairgear.graph.tables import (
 
 __all__ = [
     "SPLITS",
+    "Attribute",
+    "Attributes",
     "ColumnScale",
     "SensitiveGraph",
     "SimilarityMechanism",

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import validation
+from fairgear.graph.attributes import Attributes
 from fairgear.graph.canonical import Canonical
 from fairgear.graph.edges import sort_edges
 from fairgear.streams import raw_bytes
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 # PyG's storage holds no None: these read as None where they are missing.
-OPTIONAL = ("sens_column", "latent", "raw", "mechanism", "stored")
+OPTIONAL = ("attributes", "sens_column", "latent", "raw", "mechanism", "stored")
 NODE_FIELDS = ("x", "y", "sens", "node_id", "latent", "raw", *MASKS)
 FIELDS = (*NODE_FIELDS, "edge_index", "sens_kind", "name", "feature_names", *OPTIONAL)
 
@@ -33,9 +34,12 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         x: features (n, d), finite floats.
         edge_index: (2, E), both directions of each edge, no self-loops; stored sorted.
         y: labels 0 or 1, −1 where unknown; all unknown if not given.
-        sens: the sensitive attribute, int64 0/1 for the binary kind.
+        sens: everybody's group by the sensitive attributes, int64: 0 and 1 for the binary kind,
+            0 to m − 1 for the categorical one.
         sens_column: the column of `x` that holds `sens`, or None.
-        sens_kind: what `sens` is; "binary" for now.
+        sens_kind: "binary" or "categorical"; that of `attributes` where they are given.
+        attributes: names and values of the sensitive attributes, and the groups they make. Values
+            have their codes for names if not given.
         node_id: stable ids, kept when nodes are reordered; row numbers if not given.
         train_mask, val_mask, test_mask: disjoint; empty if not given.
         name: for people; nothing is looked up by it.
@@ -56,6 +60,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         sens: Tensor
         sens_column: int | None
         sens_kind: str
+        attributes: Attributes | None
         node_id: Tensor
         train_mask: Tensor
         val_mask: Tensor
@@ -76,6 +81,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         *,
         sens_column: int | None = None,
         sens_kind: str = "binary",
+        attributes: Attributes | None = None,
         node_id: Tensor | None = None,
         train_mask: Tensor | None = None,
         val_mask: Tensor | None = None,
@@ -109,9 +115,14 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             validation.check_edges(edge_index, n)
             edge_index = sort_edges(edge_index, n)
         validation.check_kind(sens_kind)
+        if attributes is None and sens_kind != "binary":
+            attributes = validation.unnamed_attributes(sens)
+        if attributes is not None:
+            sens_kind = "binary" if len(attributes) == 2 else "categorical"
+        groups = 2 if attributes is None else len(attributes)
         same = stored is not None and x_known and stored.holds("sens", sens)
         if stored is None or not same or sens_column != stored.sens_column:
-            validation.check_sensitive(sens, x, sens_column)
+            validation.check_sensitive(sens, x, sens_column, groups)
         y = torch.full((n,), -1, device=device) if y is None else y
         validation.check_labels(y, n)
         node_id = torch.arange(n, device=device) if node_id is None else node_id
@@ -129,6 +140,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         self.sens = sens
         self.sens_column = sens_column
         self.sens_kind = sens_kind
+        self.attributes = attributes
         self.node_id = node_id
         for key, mask in masks.items():
             setattr(self, key, mask)
@@ -155,6 +167,11 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
     def num_undirected_edges(self) -> int:
         """Edges counted once."""
         return int(self.edge_index.shape[1]) // 2
+
+    @property
+    def num_groups(self) -> int:
+        """Groups by the sensitive attributes; `sens` numbers them from 0."""
+        return 2 if self.attributes is None else len(self.attributes)
 
     @property
     def canonical(self) -> Canonical:

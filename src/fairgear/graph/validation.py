@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from fairgear.errors import GraphError
+from fairgear.graph.attributes import Attributes
 from fairgear.graph.edges import in_order
 from fairgear.hashing import mix
 
-# To be extended by categorical, continuous and several attributes, each with its check.
-SENSITIVE_KINDS = ("binary",)
+SENSITIVE_KINDS = ("binary", "categorical")
 
 
 def check_features(x: Tensor) -> None:
@@ -118,11 +118,22 @@ def check_kind(kind: str) -> None:
         raise GraphError("sens_kind", repr(kind), SENSITIVE_KINDS, "declare a known kind")
 
 
-def check_sensitive(sens: Tensor, x: Tensor, column: int | None) -> None:
-    """The sensitive attribute is binary and agrees with its column of x."""
-    what, next_step = "sensitive attribute sens", "recode the attribute to two groups"
+def unnamed_attributes(sens: Tensor) -> Attributes:
+    """One attribute whose values have their codes for names."""
+    _check_vector("sensitive attribute sens", sens, len(sens), torch.int64)
+    return Attributes.single("s", [str(code) for code in range(int(sens.max()) + 1)])
+
+
+def check_sensitive(sens: Tensor, x: Tensor, column: int | None, groups: int) -> None:
+    """The sensitive attribute numbers the groups and agrees with its column of x."""
+    what = "sensitive attribute sens"
     _check_vector(what, sens, x.shape[0], torch.int64)
-    _check_values(f"{what}, declared binary", sens, (0, 1), "0 or 1", next_step)
+    if groups == 2:
+        next_step = 'recode the attribute to two groups, or declare sens_kind="categorical"'
+        _check_values(f"{what}, declared binary", sens, (0, 1), "0 or 1", next_step)
+    else:
+        next_step = "number the groups as its attributes do"
+        _check_values(what, sens, range(groups), f"0 to {groups - 1}", next_step)
     if column is None:
         return
     if not 0 <= column < x.shape[1]:

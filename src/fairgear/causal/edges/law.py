@@ -45,7 +45,7 @@ class EdgeLaw:
     @classmethod
     def of(cls, kind: str, factual: Factual, skip: int | None, *, gate: bool, seed: int) -> EdgeLaw:
         """Fit the edges of a graph; `skip` is its sensitive column."""
-        terms = EDGE_TERMS[kind].of(factual.table, skip)
+        terms = EDGE_TERMS[kind].of(factual.table, skip, factual.groups)
         edges, pairs = factual.edges.shape[1], factual.num_pairs
         rarer, short = min(edges, pairs - edges), None
         if rarer < _LEAST_PER_PARAMETER * len(terms.parameters):
@@ -125,6 +125,7 @@ class EdgeLaw:
         facts: dict[str, Any] = {
             "kind": self.kind,
             "gate": self.gate,
+            "groups": 2 if self.model is None else self.model.terms.groups,
             "shortcoming": self.shortcoming,
             "missed": {k: [m.expected, m.standard_error] for k, m in self.missed.items()},
         }
@@ -147,7 +148,8 @@ class EdgeLaw:
         arrays = {key: tensor.numpy() for key, tensor in tensors.items()}
         model, held_out = None, None
         if arrays:
-            terms = EDGE_TERMS[facts["kind"]](arrays["columns"], arrays["scale"])
+            groups = int(facts.get("groups", 2))
+            terms = EDGE_TERMS[facts["kind"]](arrays["columns"], arrays["scale"], groups)
             model = EdgeModel(terms, arrays["theta"], arrays["variance"])
             bins = tuple((e, a) for e, a in arrays["bins"].tolist())
             held_out = EdgeQuality(**facts["held_out"], bins=bins)

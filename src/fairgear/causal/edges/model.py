@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairgear.causal.edges.kernel import Floats, Integers, likely_pairs
 from fairgear.causal.edges.pairs import ALL_PAIRS, Factual, pairs_of
 from fairgear.causal.edges.regression import EdgeQuality, PairRegression, cross_validated
-from fairgear.causal.edges.terms import EdgeTerms
+from fairgear.causal.edges.terms import EdgeTerms, pair_of_groups
 from fairgear.compiled import in_chunks
 from fairgear.hashing import node_hash, pair_uniform
 
@@ -114,7 +114,7 @@ class EdgeModel:
     ) -> Floats:
         """The logit of each pair in a world, given the rest of the factual graph."""
         alike = self.terms.likeness(self.terms.prepared(world.table), first, second)
-        groups = world.sens[first] + world.sens[second]
+        groups = pair_of_groups(world.sens[first], world.sens[second])
         return self.logits_of(world.factual, alike, groups, first, second, joined)
 
     def logits_of(
@@ -126,7 +126,7 @@ class EdgeModel:
         second: Integers,
         joined: NDArray[np.bool_],
     ) -> Floats:
-        """`logits`, from the likeness and the sum of the groups of each pair."""
+        """`logits`, from the likeness and the number of the groups of each pair."""
         weights = self.terms.coefficients(self.theta)
         activity = factual.activity(first, second, joined.astype(np.int64))
         level = np.array(weights.groups)[groups]
@@ -145,10 +145,10 @@ class EdgeModel:
         columns = np.ascontiguousarray(self.terms.prepared(world.table)[:, order])
         own = weights.degree * np.log1p(factual.degree[order])
         groups = np.array(weights.groups)
-        lift = np.empty((2, 2, factual.n))
-        for group in (0, 1):
+        lift = np.empty((2, self.terms.groups, factual.n))
+        for group in range(self.terms.groups):
             lift[0, group] = weights.intercept + own
-            lift[1, group] = own + groups[group + sens]
+            lift[1, group] = own + groups[pair_of_groups(group, sens)]
         scale, cosine, slope = self.terms.scale, self.terms.cosine, weights.slope
         keys, numbers = node_hash(ids, seed, STREAM), ids.astype(np.uint64)
         found: dict[int, tuple[Integers, Integers]] = {}

@@ -13,6 +13,7 @@ from fairgear.causal.edges import candidates
 from fairgear.causal.edges.kernel import Floats, Hashes, Integers, likely_pairs
 from fairgear.causal.edges.model import STREAM, EdgeModel
 from fairgear.causal.edges.pairs import Factual
+from fairgear.causal.edges.terms import pair_of_groups
 from fairgear.hashing import node_hash, pair_uniform
 
 
@@ -71,15 +72,13 @@ class NearbyEdges:
         columns, groups = self._prepared[:, who], factual.sens[who]
         joined = factual.joined(first, second)
         rest = (first, second, joined)
-        old = self.model.logits_of(
-            factual, terms.likeness(columns, one, two), groups[one] + groups[two], *rest
-        )
+        pairs = pair_of_groups(groups[one], groups[two])
+        old = self.model.logits_of(factual, terms.likeness(columns, one, two), pairs, *rest)
         changed = np.isin(people, who)
         at = np.searchsorted(who, people[changed])
         columns[:, at], groups[at] = terms.prepared(table)[:, changed], sens[changed]
-        new = self.model.logits_of(
-            factual, terms.likeness(columns, one, two), groups[one] + groups[two], *rest
-        )
+        pairs = pair_of_groups(groups[one], groups[two])
+        new = self.model.logits_of(factual, terms.likeness(columns, one, two), pairs, *rest)
         noise = pair_uniform(factual.ids[first], factual.ids[second], seed, STREAM)
         return np.asarray(noise < self.model.chance(old, new, joined))
 
@@ -96,10 +95,11 @@ class NearbyEdges:
         own = weights.degree * np.log1p(factual.degree)
         if len(people) not in self._scratch:
             behind = np.concatenate([np.arange(n), np.zeros(len(people), dtype=np.int64)])
-            lift = np.empty((2, 2, len(behind)))
-            for group in (0, 1):
+            lift = np.empty((2, terms.groups, len(behind)))
+            for group in range(terms.groups):
+                level = groups[pair_of_groups(group, factual.sens)]
                 lift[0, group] = (weights.intercept + own)[behind]
-                lift[1, group] = (own + groups[group + factual.sens])[behind]
+                lift[1, group] = (own + level)[behind]
             self._scratch[len(people)] = (
                 np.ascontiguousarray(self._prepared[:, behind]),
                 factual.sens[behind],
@@ -109,9 +109,9 @@ class NearbyEdges:
         columns, of_sens, ids, lift = self._scratch[len(people)]
         columns[:, n:], of_sens[n:] = terms.prepared(table), sens
         ids[n:] = factual.ids[people].astype(np.uint64)
-        for group in (0, 1):
+        for group in range(terms.groups):
             lift[0, group, n:] = weights.intercept + own[people]
-            lift[1, group, n:] = own[people] + groups[group + sens]
+            lift[1, group, n:] = own[people] + groups[pair_of_groups(group, sens)]
         if seed not in self._hashes:
             self._hashes[seed] = node_hash(factual.ids, seed, STREAM)
         keys = np.concatenate([self._hashes[seed], self._hashes[seed][people]])

@@ -31,8 +31,9 @@ class Factual:
         ids: (n,), ascending.
         order: (n,), the graph's row of each.
         table: (n, d), features.
-        sens: (n,), 0 or 1.
+        sens: (n,), groups from 0.
         edges: (2, m), each once, the lower end first, sorted.
+        groups: how many there are.
     """
 
     ids: Integers
@@ -40,6 +41,7 @@ class Factual:
     table: Floats
     sens: Integers
     edges: Integers
+    groups: int = 2
 
     @classmethod
     def of(cls, graph: SensitiveGraph) -> Factual:
@@ -51,6 +53,7 @@ class Factual:
             table=graph.x.cpu().numpy().astype(np.float64)[order],
             sens=graph.sens.cpu().numpy().astype(np.int64)[order],
             edges=np.ascontiguousarray(edges[:, edges[0] < edges[1]]),
+            groups=graph.num_groups,
         )
 
     @property

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from fairgear.causal.edges.kernel import Floats, Integers
 from fairgear.causal.edges.pairs import FOLDS, Factual, Pairs
-from fairgear.causal.edges.terms import EdgeTerms
+from fairgear.causal.edges.terms import EdgeTerms, pair_of_groups
 from fairgear.metrics import weighted_auroc
 from fairgear.progress import bar
 
@@ -46,7 +46,7 @@ class PairRegression:
         first, second = pairs.first, pairs.second
         self._alike = terms.likeness(terms.prepared(factual.table), first, second)
         self._activity = factual.activity(first, second, pairs.joined)
-        self._groups = factual.sens[first] + factual.sens[second]
+        self._groups = pair_of_groups(factual.sens[first], factual.sens[second])
         total = pairs.weight.sum()
         mean = sum(z.T @ w for z, w, *_ in self._blocks()) / total
         square = sum((z * z).T @ w for z, w, *_ in self._blocks()) / total

@@ -11,10 +11,20 @@ import numpy as np
 from fairgear.causal.edges.kernel import Floats, Integers, likeness
 from fairgear.registry import Registry
 
+# With more groups than this, their pairs have no level of their own each.
+_PAIRS_UP_TO = 5
+
+
+def pair_of_groups(first: Integers | int, second: Integers) -> Integers:
+    """The number of an unordered pair of groups: 0-0, 0-1, 1-1, 0-2 and so on."""
+    high = np.maximum(first, second)
+    found: Integers = high * (high + 1) // 2 + np.minimum(first, second)
+    return found
+
 
 @dataclass(frozen=True)
 class Coefficients:
-    """logit p_ij = intercept + slope·likeness_ij + degree·(h_i + h_j) + groups[s_i + s_j].
+    """logit p_ij = intercept + slope·likeness_ij + degree·(h_i + h_j) + groups[pair(s_i, s_j)].
 
     h_i = log(1 + number of neighbours of i other than j): how active i is in the rest of the
     graph. If j counted too, the edge would explain itself.
@@ -23,7 +33,7 @@ class Coefficients:
     intercept: float
     slope: float
     degree: float
-    groups: tuple[float, float, float]
+    groups: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,19 +41,29 @@ class EdgeTerms(ABC):
     """The terms of one kind of edge model, fitted to a table."""
 
     cosine: ClassVar[bool]
-    parameters: ClassVar[tuple[str, ...]]
-    """Names, in the order of the columns of `design`."""
 
     columns: Integers
     """The columns of x that are compared; never the sensitive one, as groups have own terms."""
     scale: Floats
     """(len(columns),), the factor of each difference."""
+    groups: int = 2
+    """How many there are."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[str, ...]:
+        """Names, in the order of the columns of `design`."""
 
     @classmethod
-    def of(cls, table: Floats, skip: int | None) -> EdgeTerms:
+    def of(cls, table: Floats, skip: int | None, groups: int = 2) -> EdgeTerms:
         """The terms for a table (n, d) sorted by id; `skip` is the sensitive column."""
         used = np.array([k for k in range(table.shape[1]) if k != skip], dtype=np.int64)
-        return cls(used, np.ones(len(used)))
+        return cls(used, np.ones(len(used)), groups)
+
+    @property
+    def _same(self) -> list[int]:
+        """The pairs of one group."""
+        return [group * (group + 3) // 2 for group in range(self.groups)]
 
     def prepared(self, table: Floats) -> Floats:
         """The table in the form that `likeness` takes: (columns, n), contiguous."""
@@ -57,7 +77,7 @@ class EdgeTerms(ABC):
 
     @abstractmethod
     def design(self, alike: Floats, activity: Floats, groups: Integers) -> Floats:
-        """(m, parameters): the regressors of the logit, from likeness, h_i + h_j and s_i + s_j."""
+        """(m, parameters): the regressors, from likeness, h_i + h_j and `pair_of_groups`."""
 
     @abstractmethod
     def coefficients(self, theta: Floats) -> Coefficients:
@@ -67,31 +87,49 @@ class EdgeTerms(ABC):
 class DistanceTerms(EdgeTerms):
     """1/(1 + distance), degrees, and a level for each pair of groups; 0-0 is the reference.
 
+    Of many groups, pairs of the same group have one level, and all others the reference.
+
     Distance is the root mean squared difference over the columns, each divided by its standard
     deviation; otherwise the column with the largest unit would dominate, and more columns would
     mean less likeness. A typical pair is √2 apart. Constant columns are left out.
     """
 
     cosine = False
-    parameters = ("intercept", "likeness", "degree", "groups 0-1", "groups 1-1")
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The levels of the pairs of groups come last."""
+        return ("intercept", "likeness", "degree", *self._levels)
+
+    @property
+    def _levels(self) -> dict[str, list[int]]:
+        """The pairs of groups that share each level; none has the reference, 0-0."""
+        if self.groups > _PAIRS_UP_TO:
+            return {"same group": self._same}
+        ends = [(low, high) for high in range(self.groups) for low in range(high + 1)]
+        return {f"groups {low}-{high}": [at] for at, (low, high) in enumerate(ends) if at}
 
     @classmethod
-    def of(cls, table: Floats, skip: int | None) -> EdgeTerms:
+    def of(cls, table: Floats, skip: int | None, groups: int = 2) -> EdgeTerms:
         """The columns that vary, and by how much."""
         spread = table.std(axis=0)
         # The spread of a constant column can be a rounding error above 0.
         varies = np.ptp(table, axis=0) > 0
         used = np.array([k for k in np.flatnonzero(varies) if k != skip], dtype=np.int64)
-        return cls(used, 1.0 / (spread[used] * np.sqrt(max(len(used), 1))))
+        return cls(used, 1.0 / (spread[used] * np.sqrt(max(len(used), 1))), groups)
 
     def design(self, alike: Floats, activity: Floats, groups: Integers) -> Floats:
         """See `parameters`."""
-        return np.column_stack([np.ones(len(alike)), alike, activity, groups == 1, groups == 2])
+        levels = [np.isin(groups, pairs) for pairs in self._levels.values()]
+        return np.column_stack([np.ones(len(alike)), alike, activity, *levels])
 
     def coefficients(self, theta: Floats) -> Coefficients:
         """See `parameters`."""
-        intercept, slope, degree, mixed, ones = theta.tolist()
-        return Coefficients(intercept, slope, degree, (0.0, mixed, ones))
+        intercept, slope, degree, *levels = theta.tolist()
+        found = np.zeros(self.groups * (self.groups + 1) // 2)
+        for pairs, level in zip(self._levels.values(), levels, strict=True):
+            found[pairs] = level
+        return Coefficients(intercept, slope, degree, tuple(found.tolist()))
 
 
 class CosineTerms(EdgeTerms):
@@ -115,12 +153,14 @@ class CosineTerms(EdgeTerms):
 
     def design(self, alike: Floats, activity: Floats, groups: Integers) -> Floats:
         """See `parameters`."""
-        return np.column_stack([np.ones(len(alike)), alike, groups != 1])
+        return np.column_stack([np.ones(len(alike)), alike, np.isin(groups, self._same)])
 
     def coefficients(self, theta: Floats) -> Coefficients:
         """See `parameters`."""
         intercept, slope, same = theta.tolist()
-        return Coefficients(intercept, slope, 0.0, (same, 0.0, same))
+        found = np.zeros(self.groups * (self.groups + 1) // 2)
+        found[self._same] = same
+        return Coefficients(intercept, slope, 0.0, tuple(found.tolist()))
 
 
 EDGE_TERMS: Registry[type[EdgeTerms]] = Registry("edge model")

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from fairgear.errors import FileError
 from fairgear.files import umask, write_errors, write_json
+from fairgear.graph.attributes import Attributes
 from fairgear.graph.canonical import Csr
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.graph.stored.neighbours import write_neighbours
@@ -149,12 +150,14 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
     for key, array in arrays.items() if verify else ():
         if hashlib.sha256(raw_bytes(array)).hexdigest() != digests[key]:
             raise _damaged(folder, f"{key}.npy with other content than was written")
-    tensors = {key: torch.from_numpy(arrays[key]) for key in FIELDS}
+    tensors: dict[str, Any] = {key: torch.from_numpy(arrays[key]) for key in FIELDS}
+    held = meta.get("attributes")
     csr = arrays["indptr"], arrays["indices"]
     return SensitiveGraph(
         **tensors,
         sens_column=meta["sens_column"],
         sens_kind=meta["sens_kind"],
+        attributes=None if held is None else Attributes.from_dict(held),
         name=meta["name"],
         feature_names=meta["feature_names"],
         stored=StoredArrays(folder, tensors, digests, csr, meta["sens_column"]),
@@ -198,6 +201,8 @@ def write_stored(graph: SensitiveGraph, folder: Path | str) -> dict[str, Any]:
         kept = ("name", "feature_names", "sens_column", "sens_kind", "label_names", "sens_names")
         masks = all(bool(graph[key].any()) for key in MASKS)
         facts = {key: graph.get(key) for key in kept} | {"masks": masks}
+        if graph.attributes is not None:
+            facts["attributes"] = graph.attributes.to_dict()
         meta = write_meta(partial, digests, facts)
     if lost:
         log(f"{graph.name}: not stored: {', '.join(lost)}; its worlds will be a fitted model's")

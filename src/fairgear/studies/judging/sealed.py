@@ -68,7 +68,7 @@ def open_graph(graph: SensitiveGraph) -> SensitiveGraph:
         labels = (made.scores(latent, sens, edges) > made.label_threshold).long()
         y = torch.where(y >= 0, labels, y)
         fields |= {"latent": latent, "mechanism": made}
-    return SensitiveGraph(x, edges, y, sens, sens_kind=graph.sens_kind, **fields)
+    return SensitiveGraph(x, edges, y, sens, attributes=graph.attributes, **fields)
 
 
 def sealed_split(graph: SensitiveGraph, seed: int) -> SensitiveGraph:

@@ -1,0 +1,107 @@
+"""The sensitive attributes of a graph: names, values, and the groups that they make together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgear.errors import GraphError
+
+Integers = NDArray[np.int64]
+# Groups that an audit sets everybody to; those with most people where there are more.
+MOST_GROUPS = 12
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One sensitive attribute: its name and the names of its values, which are coded from 0."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """One or several sensitive attributes.
+
+    A group is a combination of values that somebody has; `sens` holds its number. With one
+    attribute, groups are its values.
+
+    Args:
+        each: the attributes.
+        groups: for each group, the code of its value in every attribute.
+    """
+
+    each: tuple[Attribute, ...]
+    groups: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        fits = all(
+            len(group) == len(self.each)
+            and all(0 <= code < len(of.values) for code, of in zip(group, self.each, strict=True))
+            for group in self.groups
+        )
+        if not fits or len(set(self.groups)) < len(self.groups) or len(self.groups) < 2:
+            got = f"{len(self.groups)} groups of {len(self.each)} attributes"
+            allowed = "two or more different groups, each with a value of every attribute"
+            raise GraphError("sensitive attributes", got, allowed, "correct the groups")
+
+    @classmethod
+    def single(cls, name: str, values: Sequence[str]) -> Self:
+        """One attribute."""
+        groups = tuple((code,) for code in range(len(values)))
+        return cls((Attribute(name, tuple(values)),), groups)
+
+    @classmethod
+    def crossed(cls, each: Sequence[Attribute], codes: Integers) -> tuple[Self, Integers]:
+        """Several attributes, and everybody's group, from their codes (n, attributes)."""
+        found, group = np.unique(codes, axis=0, return_inverse=True)
+        groups = tuple(tuple(row) for row in found.tolist())
+        return cls(tuple(each), groups), group.reshape(-1).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @property
+    def name(self) -> str:
+        """All attributes' names, such as "race, sex"."""
+        return ", ".join(one.name for one in self.each)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The groups' names, such as "Black, female"."""
+        return tuple(
+            ", ".join(of.values[code] for code, of in zip(group, self.each, strict=True))
+            for group in self.groups
+        )
+
+    def codes(self, sens: Integers) -> Integers:
+        """(n, attributes): the value of each attribute, from everybody's group."""
+        return np.array(self.groups, dtype=np.int64)[sens]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, held: dict[str, Any]) -> Self:
+        """What `to_dict` gave, before or after JSON."""
+        each = tuple(Attribute(one["name"], tuple(one["values"])) for one in held["each"])
+        return cls(each, tuple(tuple(group) for group in held["groups"]))
+
+
+def largest_groups(sens: Integers, groups: int) -> list[int]:
+    """The groups with most people, at most `MOST_GROUPS`, in their own order; all where few."""
+    count = np.bincount(sens, minlength=groups)
+    return sorted(np.argsort(-count, kind="stable")[:MOST_GROUPS].tolist())
+
+
+def other_groups(sens: Integers, noise: NDArray[np.float64], groups: int) -> Integers:
+    """For each person one of the other groups, by their own noise in [0, 1); 1 − s of two."""
+    steps = 1 + np.minimum((noise * (groups - 1)).astype(np.int64), groups - 2)
+    other: Integers = (sens + steps) % groups
+    return other
