@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -288,3 +289,146 @@ def test_graphml_without_networkx_says_what_to_install(
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(FairgearError, match=r"fairgear\[networkx\]"):
         read_graph(path, COLUMNS)
+
+
+def saved(folder: Path, array: Any, name: str, **options: Any) -> Path:
+    np.savetxt(folder / name, array, **options)
+    return folder / name
+
+
+@pytest.mark.parametrize("options", [{}, {"delimiter": ","}, {"fmt": "%d"}, {"header": "a b"}])
+def test_edges_as_numpy_saves_them(options: dict[str, Any], tmp_path: Path) -> None:
+    edges = saved(tmp_path, np.array([[10, 11], [12, 13]]), "e.txt", **options)
+    table = written(tmp_path / "p.csv", HEADER + rows([10, 11, 12, 13, 14, 15]))
+    assert ends(read_graph(table, COLUMNS, edges)) == {frozenset((10, 11)), frozenset((12, 13))}
+
+
+def test_saved_ids_that_were_rounded_are_refused(tmp_path: Path) -> None:
+    edges = saved(tmp_path, np.array([LONG[:2]], dtype=np.float64), "e.txt")
+    table = written(tmp_path / "p.csv", HEADER + rows(LONG))
+    with pytest.raises(FairgearError, match="at or beyond 2"):
+        read_graph(table, COLUMNS, edges)
+    halves = saved(tmp_path, np.array([[0.5, 1]]), "h.txt")
+    with pytest.raises(FairgearError, match=r"nobody's id, the first '5\.0"):
+        read_graph(written(tmp_path / "p.csv", HEADER + rows([1, 2, 3])), COLUMNS, halves)
+    # A name that happens to be a number.
+    names = ["1e5", "2e5", "3e5", "10e4"]
+    assert read(tmp_path, HEADER + rows(names), "1e5,10e4\n").node_names == tuple(names)
+
+
+MATRIX = np.array([[30.5, 0, 1], [41, 1, 0], [52, 0, 1], [63, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, ["x0", "x1"]),
+        ({"delimiter": ","}, ["x0", "x1"]),
+        ({"fmt": "%d", "delimiter": "\t"}, ["x0", "x1"]),
+        ({"header": "age sex ok"}, ["age", "sex"]),
+        ({"header": "age,sex,ok", "delimiter": ","}, ["age", "sex"]),
+        ({"header": "age sex ok", "comments": ""}, ["age", "sex"]),
+    ],
+)
+def test_tables_as_numpy_saves_them(
+    options: dict[str, Any],
+    names: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    matrix = np.ones((4, 1)) * MATRIX
+    if "fmt" in options:
+        matrix[0] = [1, 0, 1]
+    path = saved(tmp_path, matrix, "p.txt", **options)
+    label = "ok" if "sex" in names else "x2"
+    graph = read_graph(path, TableColumns(label=label, sensitive=names[1], similarity=0.5))
+    assert graph.feature_names == names
+    assert graph.raw is not None
+    assert graph.raw.tolist() == matrix[:, :2].tolist()
+    assert graph.y.tolist() == [1, 0, 1, 0]
+    said = capsys.readouterr().err
+    assert ("the first line holds no names" in said) == (options.get("comments") is None)
+
+
+def test_whole_numbers_as_names_of_columns_stay_names(tmp_path: Path) -> None:
+    table = pd.DataFrame(MATRIX)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    columns = TableColumns(label="2", sensitive="1", similarity=0.5)
+    assert read_graph(tmp_path / "p.csv", columns).feature_names == ["0", "1"]
+
+
+LINES = ["id,age,sex,ok", "a,20,f,0", "b,21,m,0", "c,22,f,1", "d,23,m,1"]
+PLAIN = "\n".join(LINES) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (PLAIN.replace("\n", ",\n"), "left out separators at the end of 5 lines"),
+        (PLAIN.replace("\n", ",,\n"), "left out separators at the end of 5 lines"),
+        ("\n".join([LINES[0], *(f"{x}," for x in LINES[1:])]), "at the end of 4 lines"),
+        ("\n".join([*LINES[:3], *(f"{x},," for x in LINES[3:])]), "at the end of 2 lines"),
+        (f"# by hand\n# in May\n{PLAIN}", "skipped 2 lines that begin with #"),
+        (PLAIN.replace("b,21", "# from here on: new\nb,21"), "skipped 1 lines that begin with #"),
+        (PLAIN.replace(",", "\t"), ""),
+        (PLAIN.replace(",", ";"), ""),
+        (PLAIN.replace(",", "  "), ""),
+        ("\ufeff" + PLAIN, ""),
+        (PLAIN.replace("\n", "\r\n"), ""),
+        (PLAIN.encode("utf-16"), ""),
+        (PLAIN.replace(",", "\t").encode("utf-16"), ""),
+        (PLAIN.replace("a,20", '"a",20').replace("b,21", '"b","21"'), ""),
+    ],
+)
+def test_one_table_however_it_was_written(
+    text: str | bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read_graph(written(tmp_path / "p.csv", PLAIN), replace(COLUMNS, similarity=0.5))
+    usual = capsys.readouterr().err
+    graph = read_graph(written(tmp_path / "p.csv", text), replace(COLUMNS, similarity=0.5))
+    assert graph.node_names == ("a", "b", "c", "d")
+    assert graph.feature_names == ["age", "sex"]
+    assert graph.raw is not None
+    assert graph.raw[:, 0].tolist() == [20, 21, 22, 23]
+    assert graph.y.tolist() == [0, 0, 1, 1]
+    more = [line for line in capsys.readouterr().err.splitlines() if line not in usual]
+    assert [said in line for line in more] == ([True] if said else [])
+
+
+def test_names_and_ids_with_a_hash_are_no_comments(tmp_path: Path) -> None:
+    text = PLAIN.replace("id,age", "#id,age").replace("b,21", "#b,21")
+    path = written(tmp_path / "p.csv", text)
+    graph = read_graph(path, TableColumns(id="#id", label="ok", sensitive="sex", similarity=0.5))
+    assert graph.node_names == ("a", "#b", "c", "d")
+    quoted = PLAIN.replace("id,age", "note,age").replace("b,21", '"b\n# no comment\nb",21')
+    path = written(tmp_path / "p.csv", quoted)
+    graph = read_graph(path, TableColumns(id="note", label="ok", sensitive="sex", similarity=0.5))
+    assert graph.node_names[1] == "b\n# no comment\nb"
+
+
+def test_the_last_cells_may_be_empty(tmp_path: Path) -> None:
+    text = "age,sex,ok\n20,f,\n21,m,1\n22,f,0\n23,m,\n"
+    graph = read_graph(written(tmp_path / "p.csv", text), replace(COLUMNS, similarity=0.5))
+    assert graph.y.tolist() == [-1, 1, 0, -1]
+
+
+@pytest.mark.parametrize(
+    ("edges", "said"),
+    [
+        ("a,b,\nc,d,\n", "edges: left out separators at the end of 2 lines"),
+        ("source,target\na,b,\nc,d,\n", "edges: left out separators at the end of 2 lines"),
+        ("# one\n# two\na,b\nc,d\n", "edges: skipped 2 lines of comments"),
+        ("\ufeffa,b\nc,d\n", ""),
+        ("a\tb\nc\td\n", ""),
+        ("a;b;0,5\nc;d;0,7\n", "edges: only the first two columns are read"),
+        ("a,b\na,b\nc,c\nc,d\n", "edges: dropped 1 self-loops and 1 repeats"),
+    ],
+)
+def test_one_edge_list_however_it_was_written(
+    edges: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = read(tmp_path, HEADER + rows(list("abcdef")), edges)
+    assert ends(graph) == {frozenset((0, 1)), frozenset((2, 3))}
+    lines = [line for line in capsys.readouterr().err.splitlines() if "edges:" in line]
+    lines = [line for line in lines if "names the columns" not in line]
+    assert [said in line for line in lines] == ([True] if said else [])

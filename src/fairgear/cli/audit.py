@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.flags import NO_DATA, DataFlags, Device, examples, given, options_of
+from fairgear.cli.flags import (
+    NO_AUDIT_DATA,
+    AuditDataFlags,
+    Device,
+    examples,
+    given,
+    options_of,
+)
 from fairgear.cli.output import (
     Json,
     ends,
@@ -68,7 +75,7 @@ def audit(
     out: Path | None = None,
     json: Json = False,
     settings: Settings = _DEFAULTS,
-    data: DataFlags = NO_DATA,
+    data: AuditDataFlags = NO_AUDIT_DATA,
 ) -> None:
     """Audit a model on the people of a graph, and on the graph as it would have been.
 
@@ -147,7 +154,7 @@ def export(
     graph_format: str = "csv",
     json: Json = False,
     settings: Settings = _DEFAULTS,
-    data: DataFlags = NO_DATA,
+    data: AuditDataFlags = NO_AUDIT_DATA,
 ) -> None:
     """Write every graph of an audit, to be scored elsewhere.
 

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, get_type_hints
 
@@ -35,16 +35,23 @@ class NotTyped:
 NOT_TYPED = NotTyped()
 
 
-def options_of(config: type[Config], *, without: Sequence[str] = ()) -> type[Any]:
+def options_of(
+    config: type[Config],
+    *,
+    without: Sequence[str] = (),
+    names: Mapping[str, Sequence[str]] | None = None,
+) -> type[Any]:
     """A dataclass with the fields of `config` as flags, `NOT_TYPED` unless they were typed.
 
     Their help texts name the defaults. A flag that is on by default also has a --no-… form.
+    `names` gives flags that are not called after their fields.
     """
     docs, hints = field_docs(config), get_type_hints(config)
     fields: list[tuple[str, Any, Any]] = []
     for item in dataclasses.fields(config):
         if item.name not in without:
             parameter = Parameter(
+                name=(names or {}).get(item.name),
                 help=docs[item.name],
                 negative=None if item.default is True else (),
                 show_default=False,
@@ -84,12 +91,20 @@ def examples(*commands: str) -> str:
 
 
 # The columns of a user's own file, the same for every command that reads one. The hash is computed.
-_DataFlags: Any = options_of(FileOptions, without=["sha256"])
+_AGAINST = "--sensitive-against"
+_SHORT = {"against": ("--against", _AGAINST)}
+_DataFlags: Any = options_of(FileOptions, without=["sha256"], names=_SHORT)
 DataFlags = Annotated[_DataFlags, Parameter(name="*", group="Your own data")]
 NO_DATA = _DataFlags()
+# For `fairgear audit`, whose --against is another model.
+_AuditFlags: Any = options_of(FileOptions, without=["sha256"], names={"against": (_AGAINST,)})
+AuditDataFlags = Annotated[_AuditFlags, Parameter(name="*", group="Your own data")]
+NO_AUDIT_DATA = _AuditFlags()
 # For `fairgear store`, which has other arguments for edges and features.
 _StoreFlags: Any = options_of(
-    FileOptions, without=["sha256", "edges", "similarity", "neighbors", "standardize"]
+    FileOptions,
+    without=["sha256", "edges", "similarity", "neighbors", "standardize"],
+    names=_SHORT,
 )
 StoreFlags = Annotated[_StoreFlags, Parameter(name="*", group="The columns")]
 NO_COLUMNS = _StoreFlags()

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from fairgear.graph import SensitiveGraph, TableColumns
     from fairgear.graph.tables import Encoding
 
-_OPTIONAL_COLUMNS = ("label", "id", "positive", "sensitive_one", "similarity", "neighbors")
+_OPTIONAL_COLUMNS = (
+    *("label", "id", "positive", "sensitive_one", "against", "similarity", "neighbors"),
+)
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class FileOptions(Config):
     label: str = ""
     """Column to predict, two values; empty where unknown."""
     sensitive: str = ""
-    """Column of the sensitive attribute, two values."""
+    """Column of the sensitive attribute, or such as "age<40"."""
     id: str = ""
     """Column of ids. [default: id, node_id or row numbers]"""
     edges: str = ""
@@ -40,8 +42,12 @@ class FileOptions(Config):
     """Label that counts as 1. [default: last when sorted]"""
     sensitive_one: str = ""
     """Group that counts as 1. [default: last when sorted]"""
+    against: str = ""
+    """Group that counts as 0; all others count as 1."""
     drop: list[str] = field(default_factory=list)
     """Columns to leave out."""
+    drop_text: bool = False
+    """Leave out columns of free text."""
     categorical: list[str] = field(default_factory=list)
     """Columns of numbers that are codes, not quantities."""
     missing: Annotated[str, OneOf("refuse", "impute", "drop")] = "refuse"
@@ -83,6 +89,7 @@ class FileOptions(Config):
         return TableColumns(
             self.sensitive,
             drop=tuple(self.drop),
+            drop_text=self.drop_text,
             categorical=tuple(self.categorical),
             missing=self.missing,
             standardize=self.standardize,

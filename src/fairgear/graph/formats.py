@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import torch
@@ -23,27 +22,34 @@ from torch_geometric.data import Data
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
+from fairgear.column_names import listed
+from fairgear.delimited import (
+    COMMENTS,
+    DELIMITERS,
+    cells_of,
+    content_of,
+    delimiter_of,
+    layout_of,
+    spaced,
+    text_of,
+    wrong_content,
+)
 from fairgear.errors import FairgearError, FileError
-from fairgear.files import read_errors, unreadable
+from fairgear.files import unreadable
 from fairgear.graph.sensitive_graph import MASKS
 from fairgear.graph.tables.columns import TableColumns
+from fairgear.graph.tables.spellings import (
+    maybe_levels,
+    read_column,
+    said_of_unknown,
+    said_together,
+    unknown_words,
+)
 from fairgear.graph.tables.table_graph import EdgeList
 
 # What a pickled Data consists of; a file that names anything else is refused.
 _PYG_CLASSES = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
-DELIMITERS = (",", ";", "\t")
 EDGE_ENDINGS = (".csv", ".tsv", ".txt", ".edges", ".parquet")
-COMMENTS = ("#", "%")
-# What stands for a missing value in text files of this and other programs.
-MISSING_WORDS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "?")
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?[iI]nf(?:inity)?"
-_COMMA_NUMBER = r"[+-]?[0-9]+(?:,[0-9]+)?"
-_BOOLEANS = {"true": True, "false": False}
-
-
-def wrong_content(path: Path, got: str, allowed: str, next_step: str) -> FileError:
-    """The error for a file that can be read and is not what it should be."""
-    return FileError(f"file {path}", got, allowed, next_step)
 
 
 def ending_of(path: Path, what: str, endings: Sequence[str], next_step: str) -> str:
@@ -55,39 +61,9 @@ def ending_of(path: Path, what: str, endings: Sequence[str], next_step: str) -> 
     return ending
 
 
-def _content(path: Path) -> bytes:
-    """The bytes of a file that is not empty."""
-    with read_errors(path):
-        found = path.read_bytes()
-    if not found.strip():
-        raise wrong_content(path, "an empty file", "a file with rows", "check that it was saved")
-    return found
-
-
-def _text_of(path: Path) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark."""
-    found = _content(path)
-    if b"\0" in found:
-        raise wrong_content(
-            path,
-            f"a binary file (byte {found.index(0)} is zero)",
-            f"text, as its ending {path.suffix} says",
-            "check what kind of file it is; a Parquet file ends in .parquet",
-        )
-    try:
-        return found.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise wrong_content(
-            path,
-            f"byte 0x{found[error.start]:02x} at position {error.start}, which is no UTF-8",
-            "text in UTF-8",
-            "save it again as UTF-8 (in a spreadsheet: CSV UTF-8)",
-        ) from error
-
-
 def read_parquet(path: Path) -> pd.DataFrame:
     """The table of a Parquet file."""
-    found = _content(path)
+    found = content_of(path)
     with parquet_errors(path):
         return to_frame(parquet.read_table(pa.BufferReader(found)))
 
@@ -121,7 +97,7 @@ def parquet_errors(path: Path) -> Iterator[None]:
 
 def read_pyg(path: Path) -> Data:
     """A `Data`, or a dictionary of its tensors, saved with torch; no code in the file is run."""
-    found = _content(path)
+    found = content_of(path)
     try:
         with torch.serialization.safe_globals(_PYG_CLASSES), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -160,7 +136,7 @@ def read_graphml(path: Path) -> Any:
             "fairgear with its extra [networkx]",
             "pip install 'fairgear[networkx]'",
         ) from error
-    found = _content(path)
+    found = content_of(path)
     try:
         return networkx.read_graphml(io.BytesIO(found))
     # The reader passes on any error of its parsers.
@@ -170,13 +146,39 @@ def read_graphml(path: Path) -> Any:
         ) from error
 
 
-def read_text_table(path: Path, columns: TableColumns) -> pd.DataFrame:
+def read_text_table(path: Path, columns: TableColumns, notes: list[str]) -> pd.DataFrame:
     """A table whose first line names the columns: text, numbers, true and false; ids as text."""
-    text = _text_of(path)
-    delimiter = delimiter_of(text.split("\n", 1)[0], path)
-    rows = _rows(text, delimiter, path)
-    header = [str(name) for name in rows.iloc[0]]
-    table = rows.iloc[1:].reset_index(drop=True)
+    found, delimiter = read_cells(path, notes)
+    id_column = columns.id_column(found.columns)
+    readings = {
+        str(name): read_column(cells, delimiter, coded=name in columns.categorical)
+        for name, cells in found.items()
+        if name != id_column
+    }
+    used = {name: reading for name, reading in readings.items() if name not in columns.drop}
+    notes += said_together(used)
+    words = {name: unknown_words(found[name], coded=name in columns.categorical) for name in used}
+    words = {name: counts for name, counts in words.items() if counts}
+    if words:
+        notes.append(said_of_unknown(words))
+    for name, counts in words.items():
+        if maybe_levels(counts):
+            notes.append(f"--categorical {name} keeps {listed(counts)} as levels")
+    return pd.DataFrame(
+        {
+            name: readings[name].values if name in readings else cells
+            for name, cells in found.items()
+        }
+    )
+
+
+def read_cells(path: Path, notes: list[str]) -> tuple[pd.DataFrame, str]:
+    """The cells of a table as stripped text, by column, and what separates them in the file."""
+    layout = layout_of(text_of(path), path)
+    notes += layout.notes
+    rows = _rows(layout.text, layout.delimiter, path, notes)
+    table = rows.iloc[1:].reset_index(drop=True) if layout.header else rows
+    header = layout.names[: table.shape[1]]
     table.columns = pd.Index(header)
     if header[0] == "" and len(header) > 1:
         # The index, which pandas writes by default.
@@ -185,71 +187,90 @@ def read_text_table(path: Path, columns: TableColumns) -> pd.DataFrame:
     if table.empty:
         got, allowed = "a header and no rows", "a header and one row a person"
         raise wrong_content(path, got, allowed, "add the rows")
-    id_column, coded = columns.id_column(header), set(columns.categorical)
-    return pd.DataFrame(
-        {
-            name: table[name]
-            if name == id_column
-            else _typed(table[name], delimiter, name in coded)
-            for name in header
-        }
-    )
+    return table, layout.delimiter
 
 
-def read_edge_list(path: Path) -> EdgeList:
+def read_edge_list(path: Path, notes: list[str]) -> EdgeList:
     """Edges by id; the ids stay text until they are compared with those of the node table."""
     next_step = "save it as .csv, one edge a line"
     if ending_of(path, "an edge list", EDGE_ENDINGS, next_step) == ".parquet":
         return EdgeList(read_parquet(path))
-    lines = [line for line in _text_of(path).splitlines() if line.strip()]
-    lines = [line for line in lines if not line.startswith(COMMENTS)]
-    if not lines:
+    lines = [line for line in text_of(path).splitlines() if line.strip()]
+    held = [line for line in lines if not line.startswith(COMMENTS)]
+    if not held:
         raise wrong_content(path, "comments and no edges", "one edge a line", "add the edges")
-    if not any(mark in lines[0] for mark in DELIMITERS):
-        lines = [re.sub(r"\s+", "\t", line.strip()) for line in lines]
-    rows = _rows("\n".join(lines) + "\n", delimiter_of(lines[0], path), path)
+    if len(held) < len(lines):
+        notes.append(f"edges: skipped {len(lines) - len(held):,} lines of comments")
+    text = "\n".join(held) + "\n"
+    if not any(mark in held[0] for mark in DELIMITERS):
+        text = spaced(text)
+    said: list[str] = []
+    rows = _rows(text, delimiter_of(text.split("\n", 1)[0], path), path, said)
+    notes += [f"edges: {note}" for note in said]
     if rows.shape[1] > 2 and rows.iloc[0, 0] == "":
         rows = rows.iloc[:, 1:]
     return EdgeList(pd.DataFrame(rows), header=True)
 
 
-def delimiter_of(line: str, path: Path) -> str:
-    """What separates the cells of a line; a comma if nothing does."""
-    if path.suffix.lower() == ".tsv":
-        return "\t"
-    bare = re.sub(r'"[^"]*"', "", line)
-    return max(DELIMITERS, key=bare.count)
+def _rows(text: str, delimiter: str, path: Path, notes: list[str]) -> pd.DataFrame:
+    """All rows, the first among them, as stripped text; columns are numbered.
 
-
-def _rows(text: str, delimiter: str, path: Path) -> pd.DataFrame:
-    """All rows, the first among them, as text; columns are numbered."""
+    Separators at the end of lines, which make a column of nothing, are left out.
+    """
+    width = len(cells_of(text, delimiter, path))
     try:
-        first = next(csv.reader(text.splitlines(keepends=True), delimiter=delimiter))
-    except (csv.Error, StopIteration) as error:
-        raise wrong_content(
-            path, "no row that can be read", "rows of cells", "check the first line"
-        ) from error
-    names = [f"f{i}" for i in range(len(first))]
-    try:
-        # Cells stay text: an id read as a number could lose its last digits.
-        table = arrow_csv.read_csv(
-            pa.BufferReader(text.encode()),
-            arrow_csv.ReadOptions(use_threads=False, column_names=names),
-            arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            arrow_csv.ConvertOptions(
-                column_types={name: pa.string() for name in names}, strings_can_be_null=False
-            ),
-        )
+        table = _parsed(text, delimiter, width)
     except pa.ArrowInvalid as error:
-        found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-        got = "quotes or lines that do not close"
-        if found:
-            got = f"{found[3]} cells in line {found[1]} where the first has {found[2]}"
-        allowed, next_step = "as many cells in every line", "correct that line, or quote such cells"
-        raise wrong_content(path, got, allowed, next_step) from error
+        trimmed = _without_ends(text, delimiter, width)
+        if trimmed is None:
+            raise _ragged(path, error) from error
+        notes.append(f"left out separators at the end of {trimmed[1]:,} lines")
+        table = _parsed(trimmed[0], delimiter, width)
     rows: pd.DataFrame = table.to_pandas()
     rows.columns = pd.RangeIndex(rows.shape[1])
-    return pd.DataFrame({column: rows[column].str.strip() for column in rows})
+    rows = pd.DataFrame({column: rows[column].str.strip() for column in rows})
+    full = rows.shape[1]
+    while rows.shape[1] > 2 and (rows.iloc[:, -1] == "").all():
+        rows = rows.iloc[:, :-1]
+    if rows.shape[1] < full:
+        notes.append(f"left out separators at the end of {len(rows):,} lines")
+    return rows
+
+
+def _parsed(text: str, delimiter: str, width: int) -> pa.Table:
+    names = [f"f{i}" for i in range(width)]
+    # Cells stay text: an id read as a number could lose its last digits.
+    return arrow_csv.read_csv(
+        pa.BufferReader(text.encode()),
+        arrow_csv.ReadOptions(use_threads=False, column_names=names),
+        arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        arrow_csv.ConvertOptions(
+            column_types={name: pa.string() for name in names}, strings_can_be_null=False
+        ),
+    )
+
+
+def _without_ends(text: str, delimiter: str, width: int) -> tuple[str, int] | None:
+    """The text with lines cut to `width` cells where only nothing follows, and their number."""
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
+    rows = [row for row in rows if row]
+    if any(len(row) < width or "".join(row[width:]).strip() for row in rows):
+        return None
+    written = io.StringIO(newline="")
+    csv.writer(written, delimiter=delimiter).writerows(row[:width] for row in rows)
+    return written.getvalue(), sum(len(row) > width for row in rows)
+
+
+def _ragged(path: Path, error: pa.ArrowInvalid) -> FileError:
+    found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+    got = "quotes or lines that do not close"
+    if found:
+        got = f"{found[3]} cells in line {found[1]} where the first has {found[2]}"
+    allowed, next_step = "as many cells in every line", "correct that line, or quote such cells"
+    return wrong_content(path, got, allowed, next_step)
 
 
 def _check_header(path: Path, header: list[str]) -> None:
@@ -262,27 +283,3 @@ def _check_header(path: Path, header: list[str]) -> None:
         )
         allowed, next_step = "distinct names in the first line", "name each column once there"
         raise wrong_content(path, got, allowed, next_step)
-
-
-def _typed(column: pd.Series, delimiter: str, coded: bool) -> pd.Series:
-    """A column of text as numbers or truth values if all of its cells are."""
-    known = ~column.isin(MISSING_WORDS)
-    cells = column[known]
-    if coded or not len(cells):
-        return column.where(known)
-    if cells.str.fullmatch(_NUMBER).all():
-        return _numbers(column, known)
-    if delimiter == ";" and cells.str.fullmatch(_COMMA_NUMBER).all():
-        # The comma does not separate cells here: it is a decimal point.
-        return _numbers(column.str.replace(",", "."), known)
-    if cells.str.lower().isin(list(_BOOLEANS)).all():
-        return column.where(known).str.lower().map(_BOOLEANS)
-    return column.where(known)
-
-
-def _numbers(column: pd.Series, known: pd.Series) -> pd.Series:
-    values = np.full(len(column), np.nan)
-    # Python's float rounds correctly. Faster parsers can be off in the last digit, which is
-    # enough to change the edges of a similarity graph.
-    values[known.to_numpy()] = [float(cell) for cell in column[known]]
-    return pd.Series(values, index=column.index)

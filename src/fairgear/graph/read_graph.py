@@ -20,7 +20,7 @@ from fairgear.graph.tables.converters import data_graph, network_graph
 from fairgear.graph.tables.encoding import Encoding
 from fairgear.graph.tables.table_graph import table_graph
 
-TABLES = (".csv", ".tsv", ".parquet")
+TABLES = (".csv", ".tsv", ".txt", ".parquet")
 GRAPHS = (".pt", ".graphml")
 
 
@@ -34,7 +34,7 @@ def read_graph(
     """The graph of a file.
 
     Args:
-        path: a table (.csv, .tsv, .parquet) or a graph (.pt with a PyG `Data`, .graphml).
+        path: a table (.csv, .tsv, .txt, .parquet) or a graph (.pt with a PyG `Data`, .graphml).
         columns: what the columns mean; the graph is named after the file by default.
         edges: for a table, the file of its edges: .csv, .tsv, .txt, .edges or .parquet.
         encoding: of a model's training table, to encode this one alike.
@@ -48,9 +48,11 @@ def read_graph(
     ending = ending_of(path, "a file", [*TABLES, *GRAPHS], "save the table as .csv")
     if ending in TABLES:
         columns.check_edges(given=edges is not None)
-        known = None if edges is None else read_edge_list(Path(edges))
-        table = read_parquet(path) if ending == ".parquet" else read_text_table(path, columns)
-        return table_graph(table, known, columns, encoding=encoding)
+        notes: list[str] = []
+        known = None if edges is None else read_edge_list(Path(edges), notes)
+        parquet = ending == ".parquet"
+        table = read_parquet(path) if parquet else read_text_table(path, columns, notes)
+        return table_graph(table, known, columns, encoding=encoding, notes=notes)
     if edges is not None:
         raise ParameterError(
             "--edges",

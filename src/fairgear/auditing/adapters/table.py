@@ -22,9 +22,9 @@ from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import Surroundings
+from fairgear.column_names import listed
 from fairgear.errors import NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.graph.tables.values import listed
 from fairgear.metrics.inputs import Floats
 
 _BLIND = "It is given the features without the sensitive column."

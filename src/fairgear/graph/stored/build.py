@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.sensitive_graph import MASKS
-from fairgear.graph.stored.files import FeatureFile, edge_chunks, most_edges, open_features
+from fairgear.graph.stored.files import (
+    ArrayFeatures,
+    FeatureFile,
+    GroupedFeatures,
+    ParquetFeatures,
+    edge_chunks,
+    most_edges,
+    open_features,
+)
 from fairgear.graph.stored.folder import new_folder, write_arrays, write_meta
 from fairgear.graph.stored.neighbours import Keys, sorted_runs, write_neighbours
 from fairgear.graph.tables.columns import TableColumns
@@ -23,11 +31,12 @@ from fairgear.graph.tables.features import (
     FeatureColumn,
     NumberColumn,
     encoded_values,
-    feature_column,
+    feature_columns,
     without_missing,
 )
 from fairgear.graph.tables.identity import repeated_ids
 from fairgear.graph.tables.table_graph import label_and_group, table_features
+from fairgear.graph.tables.two_groups import TwoGroups
 from fairgear.graph.tables.values import TwoValues
 from fairgear.progress import bar, log
 from fairgear.streams import NpyWriter
@@ -70,10 +79,11 @@ def build_stored(
     columns, vectors = _vectors(columns)
     notes: list[str] = []
     with new_folder(folder) as partial:
-        table = open_features(Path(features), vectors)
-        if table.rows >= 2**31:
-            got, allowed = f"{table.rows:,}", f"fewer than {2**31:,}"
-            raise GraphError(f"people in {table.path}", got, allowed, "leave some out")
+        held = open_features(Path(features), vectors)
+        if held.rows >= 2**31:
+            got, allowed = f"{held.rows:,}", f"fewer than {2**31:,}"
+            raise GraphError(f"people in {held.path}", got, allowed, "leave some out")
+        table, columns = _with_groups(held, columns, encoding, notes)
         known = _survey(table, columns, encoding, notes)
         digests = _write_people(partial, table, columns, known, memory)
         found, count = _write_edges(partial, Path(edges), known.node_id, memory, notes)
@@ -113,6 +123,21 @@ class _Survey:
     node_id: Ints
 
 
+def _with_groups(
+    table: ParquetFeatures | ArrayFeatures,
+    columns: TableColumns,
+    encoding: Encoding | None,
+    notes: list[str],
+) -> tuple[FeatureFile, TableColumns]:
+    """The table with the two groups that `columns` asks for as its sensitive column."""
+    found = TwoGroups.of(columns, table.names, encoding)
+    if found is None:
+        return table, columns
+    columns = found.columns(columns, table.names, table.rows)
+    notes += found.notes
+    return GroupedFeatures(table, found), columns
+
+
 def _survey(
     table: FeatureFile, columns: TableColumns, encoding: Encoding | None, notes: list[str]
 ) -> _Survey:
@@ -132,7 +157,8 @@ def _survey(
     without_missing([], group.codes < 0, sensitive=columns.sensitive, policy="refuse", notes=notes)
     if encoding is None:
         found = _columns(table, columns, group, notes)
-        encoding = Encoding.of(found, columns.sensitive, group.names, notes)
+        against = columns.against
+        encoding = Encoding.of(found, columns.sensitive, group.names, notes, against=against)
     return _Survey(encoding, label, group, node_id)
 
 
@@ -146,11 +172,18 @@ def _columns(
         if name == columns.sensitive:
             yield NumberColumn(name, group.codes.astype(np.float64))
         elif name not in aside:
-            column = feature_column(
-                table.column(name), name, categorical=name in columns.categorical
+            found = feature_columns(
+                [(name, table.column(name))],
+                categorical=columns.categorical,
+                drop_text=columns.drop_text,
+                notes=notes,
             )
             yield from without_missing(
-                [column], nobody, sensitive=columns.sensitive, policy=columns.missing, notes=notes
+                list(found),
+                nobody,
+                sensitive=columns.sensitive,
+                policy=columns.missing,
+                notes=notes,
             )[0]
 
 
@@ -185,7 +218,7 @@ def _write_people(
     size = max(1, memory // (_PER_CELL * width))
     scale = encoding.scale
     # The chunks hold neither ids nor labels.
-    own = replace(columns, label=None, id=None, drop=())
+    own = replace(columns, label=None, id=None, drop=(), drop_text=False)
     done = 0
     with (
         NpyWriter(folder / "x.npy", np.float32, (width,)) as writer,

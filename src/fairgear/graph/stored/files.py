@@ -13,17 +13,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
+from fairgear.delimited import COMMENTS, DELIMITERS, delimiter_of, wrong_content
 from fairgear.errors import FileError, GraphError
 from fairgear.files import read_errors
-from fairgear.graph.formats import (
-    COMMENTS,
-    DELIMITERS,
-    delimiter_of,
-    ending_of,
-    parquet_errors,
-    to_frame,
-    wrong_content,
-)
+from fairgear.graph.formats import ending_of, parquet_errors, to_frame
+from fairgear.graph.tables.two_groups import TwoGroups
 
 Pairs = NDArray[np.int64]
 EDGE_ENDINGS = (".parquet", ".npy", ".csv", ".tsv", ".txt", ".edges")
@@ -32,7 +26,7 @@ _WHOLE = re.compile(r"\s*-?[0-9]+\s*")
 _BLOCK = 16 * 2**20
 
 
-def open_features(path: Path, beside: Sequence[Path] = ()) -> FeatureFile:
+def open_features(path: Path, beside: Sequence[Path] = ()) -> ParquetFeatures | ArrayFeatures:
     """The table of a file.
 
     Args:
@@ -99,7 +93,27 @@ class ArrayFeatures:
             yield pd.DataFrame({name: np.array(self._arrays[name][part]) for name in names})
 
 
-FeatureFile = ParquetFeatures | ArrayFeatures
+class GroupedFeatures:
+    """Another table with two groups in place of a column."""
+
+    def __init__(self, table: ParquetFeatures | ArrayFeatures, groups: TwoGroups) -> None:
+        self.path, self.rows = table.path, table.rows
+        self.names = groups.names(table.names)
+        self._table, self._groups = table, groups
+
+    def column(self, name: str) -> pd.Series:
+        """One column of everybody."""
+        if name != self._groups.name:
+            return self._table.column(name)
+        return self._groups.read(self._table.column(self._groups.column))
+
+    def chunks(self, names: Sequence[str], size: int) -> Iterator[pd.DataFrame]:
+        """Some columns of the people in order, `size` of them at a time."""
+        for rows in self._table.chunks(self._groups.sources(names), size):
+            yield self._groups.frame(rows) if self._groups.name in names else rows
+
+
+FeatureFile = ParquetFeatures | ArrayFeatures | GroupedFeatures
 
 
 def edge_chunks(path: Path, size: int) -> Iterator[Pairs]:

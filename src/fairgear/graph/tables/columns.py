@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Required, TypedDict
 
+from fairgear.column_names import unknown_column
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.similarity import SimilarityRule
-from fairgear.graph.tables.values import Value, listed
+from fairgear.graph.tables.values import Value
 
 MISSING = ("refuse", "impute", "drop")
 # Columns that hold the ids unless `id` names another.
@@ -26,7 +26,9 @@ class ColumnOptions(TypedDict, total=False):
     id: str | None
     positive: Value | None
     sensitive_one: Value | None
+    against: Value | None
     drop: Sequence[str]
+    drop_text: bool
     categorical: Sequence[str]
     missing: str
     similarity: float | None
@@ -41,11 +43,14 @@ class TableColumns:
 
     Args:
         sensitive: the column of the sensitive attribute, two values; it stays among the features.
+            A comparison of a column with a number, such as "age<40", takes the column's place.
         label: the column of the label, two values, missing where unknown; None without labels.
         id: the column of ids; by default one called id or node_id, else ids are row numbers.
         positive: the label that counts as 1; by default the larger.
         sensitive_one: the group that counts as 1; by default the larger.
+        against: the value of the sensitive column that counts as 0; all others count as 1.
         drop: columns to leave out.
+        drop_text: leave out columns of free text, which are refused otherwise.
         categorical: columns of numbers that are codes, to be encoded as text is.
         missing: for missing values of features: "refuse", "impute" (median, or the most frequent
             level) or "drop" (the rows, with their edges).
@@ -61,7 +66,9 @@ class TableColumns:
     id: str | None = None
     positive: Value | None = None
     sensitive_one: Value | None = None
+    against: Value | None = None
     drop: Sequence[str] = ()
+    drop_text: bool = False
     categorical: Sequence[str] = ()
     missing: str = "refuse"
     similarity: float | None = None
@@ -111,7 +118,7 @@ class TableColumns:
             given = getattr(self, option)
             for name in [given] if isinstance(given, str) else given or ():
                 if name not in names:
-                    raise _unknown_column(names, name, option)
+                    raise unknown_column(names, name, option)
         if not rows:
             raise GraphError("node table", "no rows", "one row a person", "check the input")
 
@@ -155,14 +162,3 @@ class TableColumns:
 
 def _refused(option: str, value: object, allowed: str) -> ParameterError:
     return ParameterError(option, repr(value), allowed, f"change {option}")
-
-
-def _unknown_column(known: Sequence[str], name: str, option: str) -> ParameterError:
-    folded = {column.lower(): column for column in known}
-    near = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
-    next_step = "choose a column of the table"
-    if near:
-        next_step = f"did you mean {' or '.join(repr(folded[key]) for key in near)}"
-    return ParameterError(
-        f"--{option}", f"{name!r}, which is no column", listed(known, 20), next_step
-    )

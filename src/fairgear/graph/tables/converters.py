@@ -13,6 +13,7 @@ from scipy import sparse
 from torch import Tensor
 from torch_geometric.data import Data
 
+from fairgear.column_names import sensitive_column
 from fairgear.errors import GraphError
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.graph.tables.columns import ID_NAMES, ColumnOptions, TableColumns
@@ -130,7 +131,8 @@ def data_graph(
     given = isinstance(names, Sequence) and len(names) == x.shape[1]
     features = [str(name) for name in names] if given else [f"x{i}" for i in range(x.shape[1])]
     nodes = pd.DataFrame(x.detach().cpu().to(torch.float64).numpy(), columns=features)
-    wanted = [columns.sensitive, columns.label, columns.id]
+    sensitive = sensitive_column(columns.sensitive, [*features, *data.keys()])
+    wanted = [sensitive, columns.label, columns.id]
     for name in [*wanted, *(name for name in ID_NAMES if columns.id is None)]:
         if name is not None and name not in features and name in data:
             nodes[name] = _attribute(data, name, len(x))

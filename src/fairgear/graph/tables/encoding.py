@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,11 +13,13 @@ import numpy as np
 import pandas as pd
 import torch
 
+from fairgear.column_names import listed
 from fairgear.errors import FileError, GraphError
 from fairgear.files import write_json
 from fairgear.graph.similarity_mechanism import ColumnScale
 from fairgear.graph.tables.columns import TableColumns
 from fairgear.graph.tables.features import (
+    DATES,
     NUMBERS,
     FeatureColumn,
     Floats,
@@ -24,7 +27,7 @@ from fairgear.graph.tables.features import (
     NumberColumn,
     checked_numbers,
 )
-from fairgear.graph.tables.values import known_codes, listed, spelled, unusable
+from fairgear.graph.tables.values import Value, known_codes, spelled, unusable
 
 # Beside a model that was trained on a user's file, and in the folder of a stored graph.
 ENCODING = "encoding.json"
@@ -68,7 +71,7 @@ class ColumnCode:
         fill = float(self.fill or 0)
         if column.isna().all():
             return NumberColumn(self.column, np.full(len(column), np.nan), fill)
-        if pd.api.types.infer_dtype(column, skipna=True) not in NUMBERS:
+        if pd.api.types.infer_dtype(column, skipna=True) not in (*NUMBERS, *DATES):
             shown = dict.fromkeys(spelled(value) for value in column.dropna())
             raise GraphError(
                 f"column {self.column!r}",
@@ -89,6 +92,7 @@ class Encoding:
         groups: its values that count as 0 and 1.
         low, high: of every feature, scaled to −1 and 1.
         mean, spread: of every feature, where rows were standardized before they were compared.
+        against: the value of the sensitive column that was compared with all others, if one was.
     """
 
     columns: tuple[ColumnCode, ...]
@@ -98,6 +102,7 @@ class Encoding:
     high: tuple[float, ...]
     mean: tuple[float, ...] | None = None
     spread: tuple[float, ...] | None = None
+    against: str | None = None
 
     @classmethod
     def of(
@@ -106,6 +111,8 @@ class Encoding:
         sensitive: str,
         groups: tuple[str, str],
         notes: list[str],
+        *,
+        against: Value | None = None,
     ) -> Self:
         """That of a training table without gaps; constant text is left out."""
         codes: list[ColumnCode] = []
@@ -125,7 +132,8 @@ class Encoding:
             got = f"no column besides the sensitive one, {sensitive!r}"
             raise GraphError("features", got, "at least one more", "add columns, or drop fewer")
         low, high = zip(*ends.values(), strict=True)
-        return cls(tuple(codes), sensitive, groups, low, high)
+        one = None if against is None else spelled(against)
+        return cls(tuple(codes), sensitive, groups, low, high, against=one)
 
     def __repr__(self) -> str:
         return f"Encoding({len(self.columns)} columns, {len(self.low)} features)"
@@ -180,8 +188,11 @@ class Encoding:
         """Refuse a table that lacks a column of the model, or gives it another role."""
         one = columns.sensitive_one
         if columns.sensitive != self.sensitive:
-            next_step = f"use --sensitive {self.sensitive}"
+            next_step = f"use --sensitive {shlex.quote(self.sensitive)}"
             raise _unlike("--sensitive", repr(columns.sensitive), repr(self.sensitive), next_step)
+        if columns.against is not None and spelled(columns.against) != self.against:
+            trained = "none" if self.against is None else repr(self.against)
+            raise _unlike("--against", repr(columns.against), trained, "leave it out")
         if one is not None and spelled(one) != self.groups[1]:
             raise _unlike("--sensitive-one", repr(one), repr(self.groups[1]), "leave it out")
         if columns.rule is not None and columns.standardize and self.mean is None:
@@ -201,7 +212,11 @@ class Encoding:
 
     def write(self, path: Path) -> None:
         """As JSON."""
-        write_json(path, {"format": _FORMAT, **asdict(self)})
+        held = asdict(self)
+        if self.against is None:
+            # As before there was such a thing: the same encoding is the same file.
+            del held["against"]
+        write_json(path, {"format": _FORMAT, **held})
 
     @classmethod
     def read(cls, path: Path) -> Self:

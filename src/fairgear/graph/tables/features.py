@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairgear.column_names import listed
 from fairgear.errors import GraphError
-from fairgear.graph.tables.values import KINDS, levels_of, listed, unusable
+from fairgear.graph.tables.spellings import days_of
+from fairgear.graph.tables.values import KINDS, levels_of, unusable
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -20,6 +22,7 @@ MOST_LEVELS = 50
 _FEW_LEVELS = 10
 # Squares of larger numbers overflow.
 _LARGEST = 1e100
+DATES = ("date", "datetime", "datetime64")
 NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 _LEVELS = ("string", "boolean", "categorical", "mixed", "mixed-integer", "empty")
 
@@ -116,30 +119,59 @@ def encoded_values(columns: Iterable[FeatureColumn]) -> Floats:
     return np.stack([v for column in columns for v in column.encoded().values()], axis=1)
 
 
-def feature_column(column: pd.Series, name: str, *, categorical: bool) -> FeatureColumn:
+def feature_columns(
+    columns: Iterable[tuple[str, pd.Series]],
+    *,
+    categorical: Sequence[str],
+    drop_text: bool,
+    notes: list[str],
+) -> Iterator[FeatureColumn]:
+    """The columns of a table as features; free text is left out if `drop_text`, else refused."""
+    for name, column in columns:
+        kind = kind_of(column, categorical=name in categorical)
+        if drop_text and kind in _LEVELS and is_text(*levels_of(column, name)):
+            notes.append(f"left out column {name!r}: free text")
+            continue
+        if kind in DATES:
+            notes.append(f"column {name!r}: dates are read as days since 1970")
+        yield feature_column(column, name, kind)
+
+
+def kind_of(column: pd.Series, *, categorical: bool = False) -> str:
+    """What a column holds, in the words of pandas; "categorical" where the user says so."""
+    if categorical or isinstance(column.dtype, pd.CategoricalDtype):
+        return "categorical"
+    return str(pd.api.types.infer_dtype(column, skipna=True))
+
+
+def is_text(codes: NDArray[np.int64], levels: Sequence[str]) -> bool:
+    """Whether levels are names or prose rather than categories that people share."""
+    known = int((codes >= 0).sum())
+    return len(levels) > MOST_LEVELS or len(levels) > max(_FEW_LEVELS, known / 2)
+
+
+def feature_column(column: pd.Series, name: str, kind: str) -> FeatureColumn:
     """A column of a table as numbers, or as levels if it is text, boolean or categorical."""
-    kind = "categorical" if categorical else pd.api.types.infer_dtype(column, skipna=True)
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        kind = "categorical"
-    if kind in NUMBERS:
+    if kind in (*NUMBERS, *DATES):
         return NumberColumn(name, checked_numbers(column, name))
     if kind not in _LEVELS:
         raise unusable(name, f"values of the kind {kind}", KINDS, "turn it into numbers")
     codes, levels = levels_of(column, name)
-    known = int((codes >= 0).sum())
-    if len(levels) > MOST_LEVELS or len(levels) > max(_FEW_LEVELS, known / 2):
+    if is_text(codes, levels):
+        known = int((codes >= 0).sum())
         raise unusable(
             name,
             f"{len(levels)} different texts in {known} rows, such as {listed(levels, 2)}",
             f"a number, or text with at most {MOST_LEVELS} levels that people share",
-            "use it with --id if it says who is who",
+            "use it with --id if it says who is who, leave out all such columns with --drop-text",
         )
     return LevelColumn(name, codes, levels)
 
 
 def checked_numbers(column: pd.Series, name: str) -> Floats:
-    """A column of numbers as floats; too large ones are refused."""
-    values = _floats(column)
+    """A column of numbers or dates as floats; too large ones are refused."""
+    dates = pd.api.types.infer_dtype(column, skipna=True) in DATES
+    values = _floats(days_of(column) if dates else column)
     infinite = int((np.abs(values) > _LARGEST).sum())
     if infinite:
         got = f"{infinite} values that are infinite or beyond {_LARGEST:.0e}"

@@ -18,6 +18,8 @@ from fairgear.graph.tables.values import spelled
 
 Rows = NDArray[np.int64]
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)(\.0+)?")
+# A whole number as numpy.savetxt writes it; 1e5 is more likely a name.
+_FLOAT = re.compile(r"-?[0-9]\.[0-9]{3,}e[+-][0-9]{2,3}")
 _LARGEST = 2**63 - 1
 # Its digits, a sign and one more; Python refuses to parse integers of thousands of digits.
 _MOST_DIGITS = 21
@@ -196,6 +198,10 @@ def _integer(text: str) -> int | None:
         number = int(digits) if len(digits) <= _MOST_DIGITS else _LARGEST + 1
         if -_LARGEST <= number <= _LARGEST:
             return number
+    if _FLOAT.fullmatch(text):
+        value = float(text)
+        check_exact(value, float(np.finfo(np.float64).eps))
+        return int(value) if value.is_integer() else None
     return None
 
 

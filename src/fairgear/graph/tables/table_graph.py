@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from fairgear.column_names import listed
 from fairgear.errors import GraphError
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.similarity_mechanism import cached_edges, similarity_graph
@@ -22,15 +23,15 @@ from fairgear.graph.tables.features import (
     Mask,
     NumberColumn,
     encoded_values,
-    feature_column,
+    feature_columns,
     without_missing,
 )
 from fairgear.graph.tables.identity import Identity, Rows, edges_between
+from fairgear.graph.tables.two_groups import TwoGroups
 from fairgear.graph.tables.values import (
     TwoValues,
     known_codes,
     label_values,
-    listed,
     sensitive_values,
 )
 from fairgear.progress import log
@@ -57,6 +58,7 @@ def table_graph(
     ids: pd.Series | None = None,
     masks: Mapping[str, Mask] | None = None,
     encoding: Encoding | None = None,
+    notes: Sequence[str] = (),
 ) -> SensitiveGraph:
     """The graph of a table of people.
 
@@ -68,24 +70,27 @@ def table_graph(
         masks: of the rows, by their names in the graph.
         encoding: of a model's training table, to encode this one alike; by default the table's
             own, which becomes the graph's field `encoding`.
+        notes: what the user should know of how the table was read.
     """
     columns.check_edges(given=edges is not None)
     if nodes.index.name is not None and nodes.index.name not in nodes.columns:
         nodes = nodes.reset_index()
     nodes = nodes.rename(columns=str)
+    # Logged at the end, so that an error stands alone.
+    notes = list(notes)
+    nodes, columns = with_groups(nodes, columns, encoding, notes)
     names = list(nodes.columns)
     if encoding is not None:
         encoding.check(names, columns)
     columns.check_table(names, len(nodes))
-    # Logged at the end, so that an error stands alone.
-    notes: list[str] = []
     column = columns.id_column(names, notes)
     people = Identity.of(ids if column is None else nodes[column], len(nodes), column)
     label, group = label_and_group(nodes.__getitem__, len(nodes), columns, encoding)
     features, keep = table_features(nodes, group, columns, encoding, notes)
     values = encoded_values(features)
     if encoding is None:
-        encoding = Encoding.of(features, columns.sensitive, group.names, notes)
+        against = columns.against
+        encoding = Encoding.of(features, columns.sensitive, group.names, notes, against=against)
         encoding = encoding.with_moments(values) if columns.standardize else encoding
     y, sens = label.codes[keep], group.codes[keep]
     _warn(values, encoding, {columns.sensitive: sens, columns.label: y}, columns, notes)
@@ -125,6 +130,19 @@ def table_graph(
     return graph
 
 
+def with_groups(
+    nodes: pd.DataFrame, columns: TableColumns, encoding: Encoding | None, notes: list[str]
+) -> tuple[pd.DataFrame, TableColumns]:
+    """The table with the two groups that `columns` asks for as its sensitive column."""
+    names = list(nodes.columns)
+    found = TwoGroups.of(columns, names, encoding)
+    if found is None:
+        return nodes, columns
+    columns = found.columns(columns, names, len(nodes))
+    notes += found.notes
+    return found.frame(nodes), columns
+
+
 def label_and_group(
     column: Callable[[str], pd.Series], count: int, columns: TableColumns, encoding: Encoding | None
 ) -> tuple[TwoValues, TwoValues]:
@@ -152,11 +170,14 @@ def table_features(
     aside = {columns.label, columns.id_column(nodes.columns), *columns.drop}
     names = [name for name in nodes.columns if name not in aside]
     if encoding is None:
-        features = [
-            feature_column(nodes[name], name, categorical=name in columns.categorical)
-            for name in names
-            if name != columns.sensitive
-        ]
+        held = ((name, nodes[name]) for name in names if name != columns.sensitive)
+        features = list(
+            feature_columns(
+                held, categorical=columns.categorical, drop_text=columns.drop_text, notes=notes
+            )
+        )
+        kept = {columns.sensitive, *(column.name for column in features)}
+        names = [name for name in names if name in kept]
     else:
         unused = [name for name in names if name not in encoding.names]
         if unused:

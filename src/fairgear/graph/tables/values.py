@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairgear.column_names import listed
 from fairgear.errors import GraphError
 
 Value = str | int | float | bool
@@ -27,13 +27,6 @@ def spelled(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > _LONG:
         return format(Decimal(value), "f")
     return str(value).strip()
-
-
-def listed(values: Iterable[str], most: int = 5) -> str:
-    """The first few values for a message."""
-    found = list(values)
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return ", ".join(repr(value) for value in found[:most]) + more
 
 
 def unusable(name: str, got: str, allowed: str, remedy: str) -> GraphError:
@@ -91,7 +84,7 @@ def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValu
     if len(found) != 2:
         next_step = "name a column with two groups with --sensitive"
         if len(found) > 2:
-            next_step = "recode it to two groups, for instance one group against all others"
+            next_step = "compare one group with all others: --against VALUE"
         raise GraphError(
             f"sensitive column {name!r}",
             f"{len(found)} values: {listed(found)}{_gaps(codes)}" if found else "no value at all",

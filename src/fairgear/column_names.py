@@ -1,0 +1,68 @@
+"""Names of columns as people type them: what they mean, and near misses. Imports no torch."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from fairgear.errors import ParameterError
+
+# The words for "not", by the words of a comparison.
+OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_COMPARISON = re.compile(
+    r"\s*(?P<column>.*?\S)\s*(?P<sign><=|>=|<|>)\s*"
+    r"(?P<bound>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*"
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two groups by a number, such as "age<40"."""
+
+    column: str
+    sign: str
+    bound: str
+
+    @classmethod
+    def parse(cls, text: str, names: Iterable[str] = ()) -> Self | None:
+        """The comparison that `text` spells; None if it spells none or is one of `names`."""
+        found = None if text in names else _COMPARISON.fullmatch(text)
+        return None if found is None else cls(found["column"], found["sign"], found["bound"])
+
+    @property
+    def groups(self) -> tuple[str, str]:
+        """What the groups 0 and 1 are called; people for whom it holds are 1."""
+        signs = OPPOSITE[self.sign], self.sign
+        return f"{self.column}{signs[0]}{self.bound}", f"{self.column}{signs[1]}{self.bound}"
+
+
+def sensitive_column(text: str, names: Iterable[str]) -> str:
+    """The column that `--sensitive` needs: its own name, or that in a comparison."""
+    found = Comparison.parse(text, names)
+    return text if found is None else found.column
+
+
+def listed(values: Iterable[str], most: int = 5) -> str:
+    """The first few values for a message."""
+    found = list(values)
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return ", ".join(repr(value) for value in found[:most]) + more
+
+
+def near(name: str, known: Iterable[str]) -> list[str]:
+    """What may have been meant by a name that is not known, the nearest first."""
+    folded = {column.lower(): column for column in known}
+    found = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
+    return [folded[key] for key in found]
+
+
+def unknown_column(known: Sequence[str], name: str, option: str) -> ParameterError:
+    """The error for an option that names no column of the table."""
+    next_step, meant = "choose a column of the table", near(name, known)
+    if meant:
+        next_step = f"did you mean {' or '.join(repr(column) for column in meant)}"
+    got = f"{name!r}, which is no column"
+    return ParameterError(f"--{option}", got, listed(known, 20), next_step)
