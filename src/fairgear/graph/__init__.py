@@ -1,7 +1,12 @@
 """The one object that travels: a graph with a validated sensitive attribute, and its splits."""
 
 from fairgear.graph.communities import communities, regions
-from fairgear.graph.edges import closed_neighborhood_mean, degrees, undirected_edges
+from fairgear.graph.edges import (
+    closed_neighborhood_mean,
+    degrees,
+    directed_edges,
+    undirected_edges,
+)
 from fairgear.graph.read_graph import read_graph
 from fairgear.graph.sensitive_graph import SensitiveGraph, rows_of
 from fairgear.graph.similarity import SimilarityRule, similarity_edges
@@ -27,6 +32,7 @@ __all__ = [
     "closed_neighborhood_mean",
     "communities",
     "degrees",
+    "directed_edges",
     "from_networkx",
     "from_pyg",
     "from_scipy",
