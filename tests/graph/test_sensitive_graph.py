@@ -70,7 +70,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ),
     ({"train_mask": torch.tensor([1, 0, 0])}, "torch.bool"),
     ({"x": None}, "got no x"),
-    ({"edge_weight": torch.ones(6)}, "field 'edge_weight'"),
+    ({"weights": torch.ones(6)}, "field 'weights'"),
 ]
 
 

@@ -181,7 +181,8 @@ def neighbors_that_matter(
 
 def _neighbors(graph: SensitiveGraph, row: int) -> Tensor:
     """At most `EXAMINED` neighbours of a row, fewest links first, then by id."""
-    found = graph.edge_index[1, graph.edge_index[0] == row]
+    # Of a directed graph, those who point to the row: what a model reads comes along arcs.
+    found = graph.edge_index[0, graph.edge_index[1] == row]
     links = degrees(graph.edge_index, len(graph.x))[found]
     order = np.lexsort((graph.node_id[found].cpu().numpy(), links.cpu().numpy()))[:EXAMINED]
     return found[torch.from_numpy(order)]

@@ -35,7 +35,7 @@ class People:
     @classmethod
     def of(cls, graph: SensitiveGraph, rows: Tensor) -> People:
         """The people in these rows."""
-        around = closed_neighborhood_mean(graph.sens, graph.edge_index)
+        around = closed_neighborhood_mean(graph.sens, graph.edge_index, graph.edge_weight)
         columns = (graph.y, graph.sens, communities(graph), regions(graph), around)
         return cls(*(column[rows].cpu().numpy() for column in columns))
 

@@ -105,8 +105,10 @@ class Worlds:
     @cached_property
     def edgeless(self) -> World:
         """The graph without its edges: does a model read them?"""
-        none = self.graph.edge_index[:, :0]
-        make = partial(self.graph.replace, edge_index=none, mechanism=None)
+        none = {"edge_index": self.graph.edge_index[:, :0]}
+        if self.graph.edge_weight is not None:
+            none["edge_weight"] = self.graph.edge_weight[:0]
+        make = partial(self.graph.replace, **none, mechanism=None)
         return World("edgeless", "unchanged", 0, self.graph.sens, make)
 
     @cached_property

@@ -144,7 +144,7 @@ def diagnose(
 
 
 def edge_changes(before: SensitiveGraph, after: SensitiveGraph) -> tuple[Tensor, Tensor]:
-    """Undirected edges added and removed, each (2, m) with the smaller row first."""
+    """Edges added and removed, each (2, m): once, the smaller row first, or arcs."""
     n = len(before.x)
     old, new = (_pairs(graph, n) for graph in (before, after))
     added, removed = new[~torch.isin(new, old)], old[~torch.isin(old, new)]
@@ -188,7 +188,7 @@ def _effect(name: str, graph: SensitiveGraph, world: SensitiveGraph, before: Sha
 
 def _pairs(graph: SensitiveGraph, n: int) -> Tensor:
     source, target = graph.edge_index
-    keys: Tensor = (source * n + target)[source < target]
+    keys: Tensor = (source * n + target)[(source < target) | graph.directed]
     return keys
 
 

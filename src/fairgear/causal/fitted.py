@@ -34,6 +34,8 @@ class FittedCausalModel(FeatureCausalModel):
     `counterfactual` takes its graph as the factual one, so a counterfactual of a counterfactual
     need not lead back.
 
+    Edges with directions or weights stay as they are: only features move.
+
     Args:
         features: a feature model, or the name of one: "shift" (difference of the groups' means),
             "quantile" or another of `FEATURE_MODELS`.
@@ -64,6 +66,8 @@ class FittedCausalModel(FeatureCausalModel):
         self.exact_up_to = exact_up_to
         self.seed = check_seed("seed of a fitted model", seed)
         self._edges: EdgeLaw | None = None
+        # What edges have that no law is fitted for: "directed", "weighted", both or nothing.
+        self._linked = ""
         self._columns: list[str] = []
         self._sens_column: int | None = None
         self._cached: tuple[str, Factual] | None = None
@@ -77,8 +81,8 @@ class FittedCausalModel(FeatureCausalModel):
         self.feature_model = feature_model(self.feature_model).fit(
             factual.table, factual.sens, Columns.of(graph), people
         )
-        self._edges = None
-        if self.edges == "fixed":
+        self._edges, self._linked = None, _kind_of(graph)
+        if self.edges == "fixed" or self._linked:
             return
         law = EdgeLaw.of(self.edges, factual, graph.sens_column, gate=self.gate, seed=self.seed)
         if factual.n > self.exact_up_to:
@@ -156,6 +160,13 @@ class FittedCausalModel(FeatureCausalModel):
         """The graph in canonical order, if its columns fit this model; cached between calls."""
         if not self.feature_model.fitted:
             raise self._not_fitted()
+        if _kind_of(graph) != self._linked:
+            raise GraphError(
+                "a graph for this fitted model",
+                f"{_kind_of(graph) or 'undirected, unweighted'} edges",
+                f"{self._linked or 'undirected, unweighted'} edges, as in the fit",
+                "fit a model on this graph",
+            )
         if graph.feature_names != self._columns or graph.sens_column != self._sens_column:
             raise GraphError(
                 "a graph for this fitted model",
@@ -181,6 +192,8 @@ class FittedCausalModel(FeatureCausalModel):
         """How features and edges are moved, and how well the edge model fits."""
         own = self.feature_model.notes
         moved = (f"Features are moved {self.feature_model.how}, a model.", *own)
+        if self._linked:
+            return *moved, f"Edges are held fixed: no law of {self._linked} edges is fitted."
         if self._edges is None:
             return *moved, "Edges are held fixed, as requested."
         return *moved, *self._edges.notes()
@@ -197,6 +210,7 @@ class FittedCausalModel(FeatureCausalModel):
             "seed": self.seed,
             "columns": self._columns,
             "sens_column": self._sens_column,
+            **({"linked": self._linked} if self._linked else {}),
         }
         tensors = {f"features.{key}": value for key, value in tensors.items()}
         if self._edges is not None:
@@ -210,11 +224,17 @@ class FittedCausalModel(FeatureCausalModel):
         for key in ("edges", "gate", "exact_up_to", "seed"):
             setattr(self, key, facts[key])
         self._columns, self._sens_column = list(facts["columns"]), facts["sens_column"]
+        self._linked = str(facts.get("linked", ""))
         self.feature_model = FeatureModel.from_state(
             _under("features.", tensors), dict(facts["features"])
         )
         if "fitted_edges" in facts:
             self._edges = EdgeLaw.from_state(_under("edges.", tensors), facts["fitted_edges"])
+
+
+def _kind_of(graph: SensitiveGraph) -> str:
+    kinds = {"directed": graph.directed, "weighted": graph.edge_weight is not None}
+    return " and ".join(kind for kind, present in kinds.items() if present)
 
 
 def _difference(graph: SensitiveGraph, columns: list[str], sens_column: int | None) -> str:

@@ -129,7 +129,13 @@ def features_only(graph: SensitiveGraph, world: SensitiveGraph) -> SensitiveGrap
 def structure_only(graph: SensitiveGraph, world: SensitiveGraph) -> SensitiveGraph:
     """The world's attribute and edges with the factual features."""
     x = _with_column(graph, graph.x, world.sens)
-    return graph.replace(x=x, edge_index=world.edge_index, sens=world.sens, mechanism=None)
+    return graph.replace(
+        x=x,
+        edge_index=world.edge_index,
+        edge_weight=world.edge_weight,
+        sens=world.sens,
+        mechanism=None,
+    )
 
 
 def structure_with(world: SensitiveGraph, x: Tensor) -> SensitiveGraph:

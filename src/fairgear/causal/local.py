@@ -14,13 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.causal.features.base import Integers
+from fairgear.causal.features.base import Floats, Integers
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.canonical import versions
-from fairgear.graph.edges import changed_edges
+from fairgear.graph.edges import changed_arcs, changed_edges
 
 _NONE = torch.empty(0, dtype=torch.int64)
+_NO_WEIGHTS = torch.empty(0, dtype=torch.float64)
 _NO_PAIRS = torch.empty(2, 0, dtype=torch.int64)
 
 
@@ -33,9 +34,11 @@ class LocalWorld:
         rows: (m,), the people whose attribute or features change, ascending.
         sens: (m,), their attribute.
         x: (m, d), their features.
-        removed, added: (2, ·), the edges that go and come, between rows, each pair once.
+        removed, added: (2, ·), the edges that go and come, between rows, each pair once; arcs of a
+            directed graph. An edge whose weight changes goes and comes.
         labelled: the rows whose label changes.
         y: their labels.
+        added_weight: the weights of the edges that come, if edges have any.
         forgets: whether the graph's mechanism did not make this world.
         make: the whole graph by other means, where these fields may not say all.
     """
@@ -48,6 +51,7 @@ class LocalWorld:
     added: Tensor = _NO_PAIRS
     labelled: Tensor = _NONE
     y: Tensor = _NONE
+    added_weight: Tensor = _NO_WEIGHTS
     forgets: bool = False
     make: Callable[[], SensitiveGraph] | None = field(default=None, repr=False)
 
@@ -63,15 +67,8 @@ class LocalWorld:
         moved = (world.x != factual.x).any(dim=1) | (world.sens != factual.sens)
         rows = moved.nonzero()[:, 0]
         labelled = (world.y != factual.y).nonzero()[:, 0]
-        n = len(factual.x)
-        old, new = (
-            (edges[0] * n + edges[1])[edges[0] < edges[1]].cpu().numpy()
-            for edges in (factual.edge_index, world.edge_index)
-        )
-        removed, added = (
-            torch.from_numpy(np.stack(np.divmod(np.setdiff1d(one, two, assume_unique=True), n)))
-            for one, two in ((old, new), (new, old))
-        )
+        removed, _ = _edges_beyond(factual, world)
+        added, weight = _edges_beyond(world, factual)
         return cls(
             factual,
             rows.cpu(),
@@ -81,6 +78,7 @@ class LocalWorld:
             added,
             labelled.cpu(),
             world.y[labelled].cpu(),
+            weight,
             make=make,
         )
 
@@ -94,23 +92,66 @@ class LocalWorld:
         rows = self.rows.to(device)
         x[rows], sens[rows] = self.x.to(x), self.sens.to(sens)
         y[self.labelled.to(device)] = self.y.to(y)
-        edges = factual.edge_index
-        if self.removed.shape[1] or self.added.shape[1]:
-            edges = changed_edges(edges, self.removed, self.added, len(x))
         mechanism = None if self.forgets and len(rows) else factual.mechanism
-        return factual.replace(x=x, y=y, sens=sens, edge_index=edges, mechanism=mechanism)
+        return factual.replace(x=x, y=y, sens=sens, mechanism=mechanism, **self._links())
+
+    def _links(self) -> dict[str, Tensor]:
+        """The fields of edges that are not the factual ones."""
+        factual, removed, added = self.factual, self.removed, self.added
+        n, edges = len(factual.x), factual.edge_index
+        if not removed.shape[1] and not added.shape[1]:
+            return {}
+        if factual.plain:
+            return {"edge_index": changed_edges(edges, removed, added, n)}
+        weight = self.added_weight
+        if not factual.directed:
+            removed, added = (torch.cat([of, of.flip(0)], dim=1) for of in (removed, added))
+            weight = torch.cat([weight, weight])
+        edges, kept = changed_arcs(edges, removed, added, n)
+        if factual.edge_weight is None:
+            return {"edge_index": edges}
+        old = factual.edge_weight
+        return {"edge_index": edges, "edge_weight": torch.cat([old[kept], weight.to(old)])}
+
+
+def _edges_beyond(one: SensitiveGraph, other: SensitiveGraph) -> tuple[Tensor, Tensor]:
+    """The edges of a graph that another has not, or has with another weight; and their weights."""
+    n = len(one.x)
+    keys, weights = zip(*(_keyed(graph, n) for graph in (one, other)), strict=True)
+    missing = ~np.isin(keys[0], keys[1], assume_unique=True)
+    if len(weights[0]) and len(weights[1]):
+        at = np.minimum(np.searchsorted(keys[1], keys[0]), len(keys[1]) - 1)
+        missing |= weights[0] != weights[1][at]
+    pairs = np.stack(np.divmod(keys[0][missing], n))
+    kept = weights[0][missing] if len(weights[0]) else weights[0]
+    return torch.from_numpy(pairs), torch.from_numpy(kept)
+
+
+def _keyed(graph: SensitiveGraph, n: int) -> tuple[Integers, Floats]:
+    """Each edge once, as the number of its pair, ascending, with its weight if it has one."""
+    source, target = graph.edge_index.cpu().numpy()
+    once = (source < target) | graph.directed
+    weight = graph.edge_weight
+    values = np.empty(0) if weight is None else weight.detach().cpu().double().numpy()[once]
+    return (source * n + target)[once], values
 
 
 class Snapshot:
     """Tells whether a graph is still the one that something was computed from, at no cost."""
 
     def __init__(self, graph: SensitiveGraph) -> None:
-        self._source = versions(graph.x, graph.edge_index, graph.sens, graph.y, graph.node_id)
+        self._source = _fields(graph)
 
     def holds(self, graph: SensitiveGraph) -> bool:
         """Whether these are the same tensors, and unchanged."""
-        now = versions(graph.x, graph.edge_index, graph.sens, graph.y, graph.node_id)
-        return all(a is b and m == n for (a, m), (b, n) in zip(self._source, now, strict=True))
+        now = _fields(graph)
+        same = len(now) == len(self._source)
+        return same and all(a is b and m == n for (a, m), (b, n) in zip(self._source, now))  # noqa: B905  # compared before
+
+
+def _fields(graph: SensitiveGraph) -> list[tuple[Tensor, int]]:
+    weight = [] if graph.edge_weight is None else [graph.edge_weight]
+    return versions(graph.x, graph.edge_index, graph.sens, graph.y, graph.node_id, *weight)
 
 
 def changing(graph: SensitiveGraph, rows: Tensor, sens: Tensor) -> tuple[Integers, Integers]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.causal.features.base import Integers
+from fairgear.causal.features.base import Floats, Integers
 from fairgear.causal.local import LocalWorld
 from fairgear.graph import SensitiveGraph
 
@@ -31,22 +31,25 @@ class Surroundings:
         targets: places of the people in question, one after another of the first world, and so on.
         edges: (2, E), places (neighbour, person) for every neighbour of everybody nearer than
             `hops`; sorted by person.
-        degree: (m,), how many neighbours each has in their world.
+            Of a directed graph, the neighbours are those who point to the person.
+        degree: (m,), how many neighbours each has in their world, or the sum of their weights.
         inner: (m,), who is nearer than `hops`, so that all neighbours are members.
         rows: (m,), rows of the factual graph.
         x, sens: features (m, d) and attribute (m,) in their world; on the CPU.
         like: the factual graph.
+        weight: (E,), of the edges; None if they have none.
     """
 
     world: Integers
     targets: Integers
     edges: Integers
-    degree: Integers
+    degree: NDArray[Any]
     inner: NDArray[np.bool_]
     rows: Tensor
     x: Tensor
     sens: Tensor
     like: SensitiveGraph
+    weight: Floats | None = None
 
     @classmethod
     def of(cls, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor], hops: int) -> Self:
@@ -55,12 +58,15 @@ class Surroundings:
         order, lists = factual.canonical, factual.canonical.patched
         numbers = order.numbers
         members, inner, edges, degree, targets, x_at, before = [], [], [], [], [], [], 0
+        weights, weighted = [], factual.edge_weight is not None
         for world, some in zip(worlds, nodes, strict=True):
             wanted = numbers[some.cpu()].numpy()
             removed, added = numbers[world.removed].numpy(), numbers[world.added].numpy()
-            with lists.world(removed, added):
-                found, nearer, joined = lists.around(wanted, hops)
-                degree.append(lists.degree[found].astype(np.int64))
+            with lists.world(removed, added, world.added_weight.numpy()):
+                found, nearer, joined, used = lists.around(wanted, hops)
+                own = lists.strength(found) if weighted else lists.degree[found].astype(np.int64)
+                degree.append(own)
+            weights.append(used)
             members.append(found)
             inner.append(nearer)
             edges.append(joined + before)
@@ -87,6 +93,7 @@ class Surroundings:
             x,
             sens,
             factual,
+            np.concatenate(weights) if weighted else None,
         )
 
     @classmethod

@@ -87,10 +87,13 @@ class SyntheticMechanism:
     skew: Tensor = field(repr=False)
     label_threshold: float
 
-    def scores(self, latent: Tensor, sens: Tensor, edge_index: Tensor) -> Tensor:
+    def scores(
+        self, latent: Tensor, sens: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None
+    ) -> Tensor:
         """The label's score before it is compared with the threshold."""
         own = self.own_scores(latent)
-        around = (closed_neighborhood_mean(part, edge_index) for part in self.spread(own, sens))
+        parts = self.spread(own, sens)
+        around = (closed_neighborhood_mean(part, edge_index, edge_weight) for part in parts)
         return self.total(own, *around)
 
     def total(self, own: Tensor, sens_around: Tensor, own_around: Tensor) -> Tensor:

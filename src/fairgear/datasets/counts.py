@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
+
 from fairgear.graph import SensitiveGraph
 
 
 @dataclass(frozen=True)
 class GraphStatistics:
-    """Counts of nodes, edges, groups and classes; undirected edges count once."""
+    """Counts of nodes, edges, groups and classes; undirected edges count once, and so do arcs."""
 
     name: str
     nodes: int
@@ -18,7 +20,7 @@ class GraphStatistics:
     inter_group_edges: int
     features: int
     average_degree: float
-    """2·edges/nodes + 1: the paper counts one self-loop a node."""
+    """2·edges/nodes + 1, or arcs/nodes + 1: the paper counts one self-loop a node."""
     sensitive_rate: float
     labelled: int
     positive_rate: float
@@ -32,7 +34,8 @@ def statistics(graph: SensitiveGraph) -> GraphStatistics:
     """Count a graph."""
     n = int(graph.x.shape[0])
     source, target = graph.edge_index
-    intra = int((graph.sens[source] == graph.sens[target]).sum()) // 2
+    once = 1 if graph.directed else 2
+    intra = int((graph.sens[source] == graph.sens[target]).sum()) // once
     labelled = graph.y >= 0
     known = int(labelled.sum())
     return GraphStatistics(
@@ -42,11 +45,11 @@ def statistics(graph: SensitiveGraph) -> GraphStatistics:
         intra_group_edges=intra,
         inter_group_edges=graph.num_undirected_edges - intra,
         features=int(graph.x.shape[1]),
-        average_degree=2 * graph.num_undirected_edges / n + 1,
+        average_degree=graph.edge_index.shape[1] / n + 1,
         sensitive_rate=float(graph.sens.double().mean()),
         labelled=known,
         positive_rate=float(graph.y[labelled].double().mean()) if known else float("nan"),
-        isolated=n - len(source.unique()),
+        isolated=n - len(torch.unique(graph.edge_index)),
         train=int(graph.train_mask.sum()),
         val=int(graph.val_mask.sum()),
         test=int(graph.test_mask.sum()),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairgear.graph.tables import Encoding
 
 _OPTIONAL_COLUMNS = (
-    *("label", "id", "positive", "sensitive_one", "against", "similarity", "neighbors"),
+    *("label", "id", "positive", "sensitive_one", "against", "similarity", "neighbors", "weight"),
 )
 
 
@@ -32,6 +32,12 @@ class FileOptions(Config):
     """Column of ids. [default: id, node_id or row numbers]"""
     edges: str = ""
     """File of edges: two columns of ids."""
+    directed: bool = False
+    """Edges go from the first id to the second. [default: as a DiGraph says]"""
+    undirected: bool = False
+    """Edges count both ways, whatever the graph's file says."""
+    weight: str = ""
+    """Column of --edges, or attribute of a graph's edges, with weights."""
     similarity: Annotated[float, Range(0, 1)] = 0.0
     """Link rows above this share of a row's top similarity."""
     neighbors: Annotated[int, Range(0, 2**31)] = 0
@@ -63,6 +69,9 @@ class FileOptions(Config):
                     f"setting {option}", repr(value), "a list of column names", f"change {option}"
                 )
         super().__post_init__()
+        if self.directed and self.undirected:
+            got, step = "both --directed and --undirected", "leave one of them out"
+            raise ParameterError("edges", got, "one of them", step)
 
     def given(self) -> list[str]:
         """The names of the options that differ from their defaults."""
@@ -93,6 +102,7 @@ class FileOptions(Config):
             categorical=tuple(self.categorical),
             missing=self.missing,
             standardize=self.standardize,
+            directed=True if self.directed else False if self.undirected else None,
             **given,
         )
 

@@ -2,7 +2,12 @@
 
 from fairgear.graph.attributes import Attribute, Attributes
 from fairgear.graph.communities import communities, regions
-from fairgear.graph.edges import closed_neighborhood_mean, degrees, undirected_edges
+from fairgear.graph.edges import (
+    closed_neighborhood_mean,
+    degrees,
+    directed_edges,
+    undirected_edges,
+)
 from fairgear.graph.read_graph import read_graph
 from fairgear.graph.sensitive_graph import SensitiveGraph, rows_of
 from fairgear.graph.similarity import SimilarityRule, similarity_edges
@@ -30,6 +35,7 @@ __all__ = [
     "closed_neighborhood_mean",
     "communities",
     "degrees",
+    "directed_edges",
     "from_networkx",
     "from_pyg",
     "from_scipy",

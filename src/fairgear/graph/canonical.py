@@ -16,11 +16,12 @@ from torch import Tensor
 
 from fairgear.compiled import compiled
 from fairgear.errors import GraphError
-from fairgear.graph.edges import in_order, sort_edges
+from fairgear.graph.edges import in_order, sort_edges, sorting_order
 from fairgear.graph.patched import PatchedLists
 
 Ints = NDArray[np.int64]
 Keys = NDArray[np.int32]
+Floats = NDArray[np.float64]
 Csr = tuple[Ints, Keys]
 
 
@@ -29,8 +30,10 @@ class Canonical:
 
     Args:
         node_id: (n,), all different.
-        edge_index: (2, E), both directions of each edge.
+        edge_index: (2, E), both directions of each edge, or arcs.
         csr: the neighbour lists of the rows, where they are known; they are checked when used.
+        edge_weight: (E,), if edges have weights.
+        directed: whether they are arcs.
 
     Attributes:
         rows: (n,), the row of each number.
@@ -38,9 +41,18 @@ class Canonical:
         sorted: whether the rows are in canonical order already.
     """
 
-    def __init__(self, node_id: Tensor, edge_index: Tensor, csr: Csr | None = None) -> None:
-        self._source = versions(node_id, edge_index)
+    def __init__(
+        self,
+        node_id: Tensor,
+        edge_index: Tensor,
+        csr: Csr | None = None,
+        edge_weight: Tensor | None = None,
+        directed: bool = False,
+    ) -> None:
+        self._source = versions(*_present(node_id, edge_index, edge_weight))
         self._edge_index = edge_index
+        self._edge_weight = edge_weight
+        self.directed = directed
         self._csr = csr
         ids = node_id.cpu()
         self.sorted = in_order(ids)
@@ -57,18 +69,33 @@ class Canonical:
     def __repr__(self) -> str:
         return f"Canonical({len(self):,} nodes)"
 
-    def is_of(self, node_id: Tensor, edge_index: Tensor) -> bool:
+    def is_of(
+        self,
+        node_id: Tensor,
+        edge_index: Tensor,
+        edge_weight: Tensor | None = None,
+        directed: bool = False,
+    ) -> bool:
         """Whether it was made of these tensors as they are now."""
-        now = versions(node_id, edge_index)
-        return all(a is b and m == n for (a, m), (b, n) in zip(self._source, now, strict=True))
+        now = versions(*_present(node_id, edge_index, edge_weight))
+        same = len(now) == len(self._source) and directed == self.directed
+        return same and all(a is b and m == n for (a, m), (b, n) in zip(self._source, now))  # noqa: B905  # compared before
+
+    @property
+    def plain(self) -> bool:
+        """Whether edges have neither directions nor weights."""
+        return not self.directed and self._edge_weight is None
 
     @cached_property
     def csr(self) -> Csr:
-        """`indptr` (n + 1) and `indices` (E): the sorted neighbours of each number."""
+        """`indptr` (n + 1) and `indices` (E): the sorted neighbours of each number.
+
+        Of a directed graph, those whom it points to.
+        """
         n = len(self)
         if self._csr is not None:
             indptr, indices = map(np.asarray, self._csr)
-            check_csr(indptr, indices)
+            check_csr(indptr, indices, directed=self.directed)
             if self.sorted:
                 return indptr, indices
             numbers = self.numbers.numpy()
@@ -81,13 +108,38 @@ class Canonical:
         return csr_from_keys((source * n + target).numpy(), n)
 
     @cached_property
+    def weights(self) -> Floats | None:
+        """(E,), the weight of each entry of `csr`; None if edges have none."""
+        if self._edge_weight is None:
+            return None
+        given: Floats = self._edge_weight.detach().cpu().double().numpy()
+        ends = self._edge_index.cpu()
+        order = sorting_order(ends if self.sorted else self.numbers[ends], len(self))
+        return given if order is None else given[order.numpy()]
+
+    @cached_property
+    def incoming(self) -> tuple[Csr, Floats | None]:
+        """Who points to each number, as `csr` and `weights` have whom it points to.
+
+        The same lists, unless the graph is directed.
+        """
+        if not self.directed:
+            return self.csr, self.weights
+        n, (indptr, indices) = len(self), self.csr
+        key = np.repeat(np.arange(n), np.diff(indptr)) + indices.astype(np.int64) * n
+        order = np.argsort(key, kind="stable")
+        lists = csr_from_keys(key[order], n)
+        return lists, None if self.weights is None else self.weights[order]
+
+    @cached_property
     def patched(self) -> PatchedLists:
-        """The same lists, which can be changed for a while."""
-        return PatchedLists(*self.csr)
+        """The incoming lists, which can be changed for a while."""
+        lists, weights = self.incoming
+        return PatchedLists(*lists, weights, directed=self.directed)
 
     @cached_property
     def edge_index(self) -> Tensor:
-        """(2, E), both directions of each edge between numbers, sorted."""
+        """(2, E), both directions of each edge between numbers, or arcs; sorted."""
         edges = self._edge_index.cpu()
         return sort_edges(edges if self.sorted else self.numbers[edges], len(self))
 
@@ -120,8 +172,11 @@ def csr_from_keys(key: Ints, num_nodes: int) -> Csr:
     return indptr.astype(np.int64, copy=False), (key % num_nodes).astype(np.int32)
 
 
-def check_csr(indptr: Ints, indices: Keys) -> None:
-    """Refuse neighbour lists that are out of range, unsorted or not of an undirected graph."""
+def check_csr(indptr: Ints, indices: Keys, *, directed: bool = False) -> None:
+    """Refuse neighbour lists that are out of range, unsorted or not of an undirected graph.
+
+    Those of a directed graph may be one-sided.
+    """
     shape = indptr.ndim == 1 and indices.ndim == 1 and len(indptr) > 0
     if not shape or indptr.dtype != np.int64 or indices.dtype != np.int32:
         raise _refused(
@@ -132,7 +187,7 @@ def check_csr(indptr: Ints, indices: Keys) -> None:
         raise _refused(
             f"indptr from {indptr[0]} to {indptr[-1]}", f"rising from 0 to {len(indices)}"
         )
-    wrong = _first_wrong(indptr, indices)
+    wrong = _first_wrong(indptr, indices, directed)
     if wrong >= 0:
         raise _refused(
             f"row {wrong}, which is not sorted, or not that of an undirected graph",
@@ -151,8 +206,12 @@ def versions(*tensors: Tensor) -> list[tuple[Tensor, int]]:
     return [(one, 0 if one.is_inference() else one._version) for one in tensors]
 
 
+def _present(*tensors: Tensor | None) -> list[Tensor]:
+    return [one for one in tensors if one is not None]
+
+
 @compiled
-def _first_wrong(indptr: Ints, indices: Keys) -> int:
+def _first_wrong(indptr: Ints, indices: Keys, directed: bool) -> int:
     n = len(indptr) - 1
     # Rows are read in rising order, so each must be the next entry of its neighbours' rows.
     following = indptr[:-1].copy()
@@ -163,6 +222,8 @@ def _first_wrong(indptr: Ints, indices: Keys) -> int:
                 return node
             if edge > indptr[node] and other <= indices[edge - 1]:
                 return node
+            if directed:
+                continue
             twin = following[other]
             if twin >= indptr[other + 1] or indices[twin] != node:
                 return node

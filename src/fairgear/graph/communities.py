@@ -46,6 +46,9 @@ def communities(graph: SensitiveGraph, max_size: int | None = None) -> Tensor:
     if limit < 1:
         raise ParameterError("max_size", max_size, "at least 1", "leave it out for √n")
     source, target = graph.canonical.edge_index.numpy()
+    if graph.directed:
+        # Who points to whom does not matter here, and neither do weights, which are no integers.
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
     weight = np.ones(len(source), dtype=np.int64)
     label = np.arange(num_nodes, dtype=np.int64)
     size = np.ones(num_nodes, dtype=np.int64)

@@ -1,4 +1,7 @@
-"""Edge lists as tensors of shape (2, E): both directions of each edge, sorted, no self-loops."""
+"""Edge lists as tensors of shape (2, E), sorted, no self-loops.
+
+Both directions of each edge of an undirected graph; each arc of a directed one, once.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,14 @@ from torch import Tensor
 
 def sort_edges(edge_index: Tensor, num_nodes: int) -> Tensor:
     """The same edges sorted by (source, target), as graphs store them."""
+    order = sorting_order(edge_index, num_nodes)
+    return (edge_index if order is None else edge_index[:, order]).contiguous()
+
+
+def sorting_order(edge_index: Tensor, num_nodes: int) -> Tensor | None:
+    """The order that sorts edges by (source, target); None if they are sorted."""
     key = edge_index[0] * num_nodes + edge_index[1]
-    if in_order(key):
-        return edge_index.contiguous()
-    return edge_index[:, key.argsort()].contiguous()
+    return None if in_order(key) else key.argsort()
 
 
 def in_order(keys: Tensor) -> bool:
@@ -25,6 +32,25 @@ def undirected_edges(pairs: Tensor, num_nodes: int) -> Tensor:
     both = torch.cat([pairs, pairs.flip(0)], dim=1)
     key = torch.unique(both[0] * num_nodes + both[1])
     return torch.stack([key // num_nodes, key % num_nodes])
+
+
+def directed_edges(pairs: Tensor, num_nodes: int) -> Tensor:
+    """Each arc in `pairs` (2, m) once, from row 0 to row 1, sorted, self-loops dropped."""
+    pairs = pairs[:, pairs[0] != pairs[1]]
+    key = torch.unique(pairs[0] * num_nodes + pairs[1])
+    return torch.stack([key // num_nodes, key % num_nodes])
+
+
+def changed_arcs(
+    edge_index: Tensor, removed: Tensor, added: Tensor, num_nodes: int
+) -> tuple[Tensor, Tensor]:
+    """Arcs without some and with others, unsorted, and which of the old ones were kept (E,).
+
+    An arc may be in both, where only its weight is another.
+    """
+    gone = (removed[0] * num_nodes + removed[1]).to(edge_index.device)
+    kept = ~torch.isin(edge_index[0] * num_nodes + edge_index[1], gone)
+    return torch.cat([edge_index[:, kept], added.to(edge_index.device)], dim=1), kept
 
 
 def changed_edges(edge_index: Tensor, removed: Tensor, added: Tensor, num_nodes: int) -> Tensor:
@@ -51,13 +77,23 @@ def changed_edges(edge_index: Tensor, removed: Tensor, added: Tensor, num_nodes:
 
 
 def degrees(edge_index: Tensor, num_nodes: int) -> Tensor:
-    """Number of neighbours of each node."""
+    """Number of neighbours of each node; of a directed graph, those whom it points to."""
     return torch.bincount(edge_index[0], minlength=num_nodes)
 
 
-def closed_neighborhood_mean(values: Tensor, edge_index: Tensor) -> Tensor:
-    """Mean of `values` over each node and its neighbours, in float64."""
+def closed_neighborhood_mean(
+    values: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Tensor:
+    """Mean of `values` over each node and its neighbours, in float64.
+
+    Of a directed graph, over the node and those whom it points to. With weights, neighbours count
+    by theirs and the node itself once: (v_i + Σ w_ij v_j) / (1 + Σ w_ij).
+    """
     values = values.to(torch.float64)
     total = values.clone()
-    total.index_add_(0, edge_index[0], values[edge_index[1]])
-    return total / (degrees(edge_index, values.shape[0]) + 1)
+    if edge_weight is None:
+        total.index_add_(0, edge_index[0], values[edge_index[1]])
+        return total / (degrees(edge_index, values.shape[0]) + 1)
+    weight = edge_weight.to(torch.float64)
+    total.index_add_(0, edge_index[0], weight * values[edge_index[1]])
+    return total / torch.ones_like(values).index_add_(0, edge_index[0], weight)

@@ -36,7 +36,8 @@ def read_graph(
     Args:
         path: a table (.csv, .tsv, .txt, .parquet) or a graph (.pt with a PyG `Data`, .graphml).
         columns: what the columns mean; the graph is named after the file by default.
-        edges: for a table, the file of its edges: .csv, .tsv, .txt, .edges or .parquet.
+        edges: for a table, the file of its edges: .csv, .tsv, .txt, .edges or .parquet. Whether
+            they have directions and weights, `columns` says.
         encoding: of a model's training table, to encode this one alike.
     """
     path = Path(path)

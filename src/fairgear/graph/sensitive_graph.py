@@ -14,7 +14,7 @@ from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import validation
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.canonical import Canonical
-from fairgear.graph.edges import sort_edges
+from fairgear.graph.edges import sort_edges, sorting_order
 from fairgear.streams import raw_bytes
 
 if TYPE_CHECKING:
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 # PyG's storage holds no None: these read as None where they are missing.
-OPTIONAL = ("attributes", "sens_column", "latent", "raw", "mechanism", "stored")
+OPTIONAL = ("attributes", "sens_column", "latent", "raw", "mechanism", "stored", "edge_weight")
 NODE_FIELDS = ("x", "y", "sens", "node_id", "latent", "raw", *MASKS)
 FIELDS = (*NODE_FIELDS, "edge_index", "sens_kind", "name", "feature_names", *OPTIONAL)
 
 
 class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
-    """An undirected graph of people with features, labels and a sensitive attribute.
+    """A graph of people with features, labels and a sensitive attribute.
 
     Args:
         x: features (n, d), finite floats.
-        edge_index: (2, E), both directions of each edge, no self-loops; stored sorted.
+        edge_index: (2, E), no self-loops; stored sorted. Both directions of each edge, or each arc
+            once, from row 0 to row 1, if `directed`.
         y: labels 0 or 1, −1 where unknown; all unknown if not given.
         sens: everybody's group by the sensitive attributes, int64: 0 and 1 for the binary kind,
             0 to m − 1 for the categorical one.
@@ -51,6 +52,9 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             `fairgear.causal.for_graph` turns it into a causal model.
         stored: the files that some tensors are memory maps of; they were checked and hashed when
             they were written, and are not again.
+        directed: whether edges have a direction.
+        edge_weight: (E,), positive finite floats, one a column of `edge_index` and sorted with it;
+            equal in both directions of an undirected graph. None if all edges count alike.
     """
 
     if TYPE_CHECKING:
@@ -71,6 +75,8 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         raw: Tensor | None
         mechanism: Any
         stored: StoredArrays | None
+        directed: bool
+        edge_weight: Tensor | None
 
     def __init__(
         self,
@@ -92,6 +98,8 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         raw: Tensor | None = None,
         mechanism: Any = None,
         stored: StoredArrays | None = None,
+        directed: bool = False,
+        edge_weight: Tensor | None = None,
         **extra: Any,
     ) -> None:
         if x is None and edge_index is None and sens is None:
@@ -111,9 +119,17 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             validation.check_features(x)
         n, device = x.shape[0], x.device
         # Stored edges are valid for the number of nodes they were checked with.
-        if stored is None or not edges_known or n != len(stored.csr[0]) - 1:
-            validation.check_edges(edge_index, n)
+        same = stored is not None and edges_known and directed == stored.directed
+        if stored is None or not same or n != len(stored.csr[0]) - 1:
+            validation.check_directed(directed)
+            validation.check_edges(edge_index, n, directed=directed)
+            if edge_weight is not None:
+                validation.check_weights(edge_weight, edge_index, n, directed=directed)
+                order = sorting_order(edge_index, n)
+                edge_weight = edge_weight if order is None else edge_weight[order]
             edge_index = sort_edges(edge_index, n)
+        elif edge_weight is not None and not stored.holds("edge_weight", edge_weight):
+            validation.check_weights(edge_weight, edge_index, n, directed=directed)
         validation.check_kind(sens_kind)
         if attributes is None and sens_kind != "binary":
             attributes = validation.unnamed_attributes(sens)
@@ -150,23 +166,35 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         self.raw = raw
         self.mechanism = mechanism
         self.stored = stored
+        self.directed = directed
+        self.edge_weight = edge_weight
 
     def __getattr__(self, key: str) -> Any:
         if key in OPTIONAL and "_store" in self.__dict__ and key not in self._store:
             return None
+        # Graphs that were pickled before directions were known have none.
+        if key == "directed" and "_store" in self.__dict__ and key not in self._store:
+            return False
         return super().__getattr__(key)
 
     def __repr__(self) -> str:
         if "x" not in self:
             return "SensitiveGraph()"
         people, features = self.x.shape
-        edges = f"{self.num_undirected_edges:,} edges"
+        kind = f"{'weighted ' if self.edge_weight is not None else ''}"
+        kind += "arcs" if self.directed else "edges"
+        edges = f"{self.num_undirected_edges:,} {kind}"
         return f"SensitiveGraph({self.name!r}: {people:,} people, {edges}, {features} features)"
 
     @property
     def num_undirected_edges(self) -> int:
-        """Edges counted once."""
-        return int(self.edge_index.shape[1]) // 2
+        """Edges counted once; each arc of a directed graph is one."""
+        return int(self.edge_index.shape[1]) // (1 if self.directed else 2)
+
+    @property
+    def plain(self) -> bool:
+        """Whether edges have neither directions nor weights."""
+        return not self.directed and self.edge_weight is None
 
     @property
     def num_groups(self) -> int:
@@ -177,16 +205,24 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
     def canonical(self) -> Canonical:
         """The order by node id: rows, numbers and neighbour lists, computed once."""
         held: Canonical | None = self.__dict__.get("_canonical")
-        if held is None or not held.is_of(self.node_id, self.edge_index):
+        links = (self.edge_weight, self.directed)
+        if held is None or not held.is_of(self.node_id, self.edge_index, *links):
             stored = self.stored
             kept = stored is not None and stored.holds("edge_index", self.edge_index)
-            held = Canonical(self.node_id, self.edge_index, stored.csr if kept and stored else None)
+            csr = stored.csr if kept and stored else None
+            held = Canonical(self.node_id, self.edge_index, csr, *links)
             self.__dict__["_canonical"] = held
         return held
 
     def replace(self, **changes: Any) -> SensitiveGraph:
-        """A new, validated graph with some fields changed; this one stays as it is."""
+        """A new, validated graph with some fields changed; this one stays as it is.
+
+        Other edges of a graph with weights need weights of their own.
+        """
+        if self.edge_weight is not None and "edge_weight" not in changes:
+            _check_same(self.edge_index, changes.get("edge_index", self.edge_index))
         fields = {key: self.get(key) for key in {*FIELDS, *self.keys()}}
+        fields["directed"] = self.directed
         fields.update(changes)
         made = SensitiveGraph(**fields)
         # Worth keeping where neither edges nor ids are among the changes.
@@ -205,12 +241,21 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         position = torch.empty_like(order)
         position[order] = torch.arange(n, device=order.device)
         moved: dict[str, Any] = {key: self[key][order] for key in NODE_FIELDS if key in self}
-        return self.replace(edge_index=position[self.edge_index], **moved)
+        edges = {"edge_index": position[self.edge_index], "edge_weight": self.edge_weight}
+        return self.replace(**edges, **moved)
 
     def fingerprint(self, *fields: str) -> str:
-        """SHA-256 of the content of `fields` (default: all that a model could see)."""
+        """SHA-256 of the content of `fields` (default: all that a model could see).
+
+        Directions and weights, if there are any, count with `edge_index`.
+        """
         digest = hashlib.sha256()
-        for key in fields or ("x", "edge_index", "y", "sens", "node_id", *MASKS):
+        fields = fields or ("x", "edge_index", "y", "sens", "node_id", *MASKS)
+        if "edge_index" in fields and self.directed:
+            digest.update(b"directed;")
+        if "edge_index" in fields and self.edge_weight is not None:
+            fields = (*fields, "edge_weight")
+        for key in fields:
             value = self[key]
             content = self.stored.digest(key, value) if self.stored else None
             content = _digest(value) if content is None else content
@@ -243,6 +288,13 @@ def checked_rows(nodes: Tensor | None, n: int, name: str = "nodes") -> Tensor:
             "pass rows of the graph",
         )
     return nodes
+
+
+def _check_same(before: Tensor, after: Tensor) -> None:
+    """Refuse other edges: the weights are not theirs."""
+    if after is not before and not torch.equal(after, before):
+        allowed = "edge_index and edge_weight together"
+        raise GraphError("edges of a graph with weights", "edge_index alone", allowed, "pass both")
 
 
 def _digest(value: Tensor) -> str:

@@ -40,8 +40,11 @@ def check_features(x: Tensor) -> None:
         )
 
 
-def check_edges(edge_index: Tensor, num_nodes: int) -> None:
-    """Edges are (2, E) integers in range, without self-loops, repeats or missing twins."""
+def check_edges(edge_index: Tensor, num_nodes: int, *, directed: bool = False) -> None:
+    """Edges are (2, E) integers in range, without self-loops, repeats or missing twins.
+
+    Arcs of a directed graph need no twins.
+    """
     shape = tuple(edge_index.shape)
     if edge_index.dim() == 2 and shape[1] == 2 and shape[0] != 2:
         got, next_step = (
@@ -66,34 +69,74 @@ def check_edges(edge_index: Tensor, num_nodes: int) -> None:
             f"0 to {num_nodes - 1}, the rows of x",
             "map node ids to row numbers",
         )
-    _check_undirected(edge_index, num_nodes)
-
-
-def _check_undirected(edge_index: Tensor, num_nodes: int) -> None:
     source, target = edge_index
     loops = int((source == target).sum())
     if loops:
-        raise _not_undirected(f"{loops} self-loops", "edges between different nodes")
+        raise _wrong_edges(f"{loops} self-loops", "edges between different nodes", directed)
     key = source * num_nodes + target
     if not in_order(key):
         key = key.sort().values
     repeats = int((key[1:] == key[:-1]).sum())
     if repeats:
-        raise _not_undirected(f"{repeats} repeated edges", "each direction of an edge once")
+        raise _wrong_edges(f"{repeats} repeated edges", "each direction of an edge once", directed)
     twin = target * num_nodes + source
-    if not _same_set(key, twin):
+    if not directed and not _same_set(key, twin):
         lonely = key[~torch.isin(key, twin)]
         first = int(lonely[0])
         shown = f"{first // num_nodes}→{first % num_nodes}"
-        raise _not_undirected(
+        raise _wrong_edges(
             f"{len(lonely)} edges without their twin, the first {shown}",
             "both directions of every undirected edge",
+            directed,
         )
 
 
-def _not_undirected(got: str, allowed: str) -> GraphError:
-    next_step = "build it with fairgear.graph.undirected_edges, which corrects this"
+def _wrong_edges(got: str, allowed: str, directed: bool) -> GraphError:
+    maker = "directed_edges" if directed else "undirected_edges"
+    next_step = f"build it with fairgear.graph.{maker}, which corrects this"
     return GraphError("edge_index", got, allowed, next_step)
+
+
+def check_directed(directed: object) -> None:
+    """Whether a graph is directed is True or False."""
+    if not isinstance(directed, bool):
+        step = "pass directed=True for arcs, False for edges in both directions"
+        raise GraphError("directed", repr(directed), "True or False", step)
+
+
+def check_weights(
+    edge_weight: Tensor, edge_index: Tensor, num_nodes: int, *, directed: bool
+) -> None:
+    """Weights are positive finite floats, one an edge; the same in both directions."""
+    count = edge_index.shape[1]
+    if tuple(edge_weight.shape) != (count,) or not edge_weight.is_floating_point():
+        raise GraphError(
+            "edge_weight",
+            f"{edge_weight.dtype} of shape {tuple(edge_weight.shape)}",
+            f"floating-point numbers of shape ({count},)",
+            "pass one weight a column of edge_index",
+        )
+    wrong = edge_weight[~(torch.isfinite(edge_weight) & (edge_weight > 0))]
+    if len(wrong):
+        got = f"{len(wrong)} that are not, the first {float(wrong[0])}"
+        raise GraphError(
+            "edge_weight", got, "positive finite numbers", "leave those edges out, or rescale"
+        )
+    if directed:
+        return
+    source, target = edge_index
+    there, back = (
+        edge_weight[key.argsort()]
+        for key in (source * num_nodes + target, target * num_nodes + source)
+    )
+    differ = int((there != back).sum())
+    if differ:
+        raise GraphError(
+            "edge_weight",
+            f"{differ // 2} edges with another weight in each direction",
+            "one weight for both directions of an undirected edge",
+            "make them equal, or pass directed=True",
+        )
 
 
 def _same_set(first: Tensor, second: Tensor) -> bool:
@@ -192,7 +235,7 @@ def check_extra(extra: Mapping[str, object]) -> None:
             raise GraphError(
                 f"field {name!r}",
                 "a tensor that is no field of SensitiveGraph",
-                "values that are no tensors; edges have no weights",
+                "values that are no tensors; weights of edges are called edge_weight",
                 "make it a column of x, or leave it out",
             )
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from fairgear import distributed
 from fairgear.causal import LocalWorld
 from fairgear.egos import EgoIndex, NearbyEgos, PageRank, cached
+from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods.base import NetworkMethod, Scores, probabilities
 from fairgear.methods.ego_settings import ALPHA
@@ -81,6 +82,7 @@ class EgoMethod(NetworkMethod):
         self._fitted_threshold()
         self._to_device()
         graph = worlds[0].factual
+        self._check_links(graph)
         if self._nearby is None or self._nearby.canonical is not graph.canonical:
             self._nearby = NearbyEgos(graph.canonical)
         config = self._fitted_config
@@ -91,6 +93,16 @@ class EgoMethod(NetworkMethod):
             for at in range(0, len(worlds), _TOGETHER)
         ]
         return probabilities(torch.cat(logits).cpu())
+
+    def _check_links(self, graph: SensitiveGraph) -> None:
+        """Refuse directions and weights: the generator's decoder knows neither."""
+        if not graph.plain:
+            raise GraphError(
+                f"a graph for {self.name}",
+                "directed edges" if graph.directed else "edges with weights",
+                "undirected edges without weights",
+                "use the method gear, or read the file with --undirected and without --weight",
+            )
 
     def _to_device(self) -> None:
         """Move what was learned: `device` may have been changed since the fit."""
@@ -104,6 +116,7 @@ class EgoMethod(NetworkMethod):
 
         That of a large graph is written to `folder`, if there is one, while it is made.
         """
+        self._check_links(graph)
         k, precision = self._fitted_config.k, self._fitted_config.ego_precision(len(graph.x))
         if nodes is not None and len(nodes) < _FEW:
             # A world of one person, which nobody uses again.

@@ -13,7 +13,7 @@ from torch import Tensor
 from fairgear.causal import CausalModel, at_random, node_uniform
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.sensitive_graph import MASKS
-from fairgear.graph.validation import check_edges
+from fairgear.graph.validation import check_edges, check_weights
 from fairgear.progress import bar
 from fairgear.testing.trial import ContractError
 
@@ -66,7 +66,14 @@ class _Case:
         self._same(refitted, self.world, "the same seed gives the same world after another fit")
 
     def symmetry(self) -> None:
-        check_edges(self.world.edge_index, len(self.graph.x))
+        edges, weight = self.world.edge_index, self.world.edge_weight
+        n, directed = len(self.graph.x), self.graph.directed
+        kind = (self.world.directed, weight is not None)
+        if kind != (directed, self.graph.edge_weight is not None):
+            raise self._broken("a world has directions and weights where the graph has them")
+        check_edges(edges, n, directed=directed)
+        if weight is not None:
+            check_weights(weight, edges, n, directed=directed)
 
     def only_what_may_change(self) -> None:
         graph, world = self.graph, self.world

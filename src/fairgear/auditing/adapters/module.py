@@ -29,6 +29,8 @@ _SUM_ERROR = 2e-3
 class ModuleAdapter(Adapter):
     """A module whose `forward(x, edge_index)` returns (n,), (n, 1) or (n, 2).
 
+    If edges have weights and it takes them, it is called with `edge_weight` too.
+
     It is called in evaluation mode, without gradients, on the device of its parameters. The modes
     of its parts and its buffers are restored afterwards.
 
@@ -61,21 +63,24 @@ class ModuleAdapter(Adapter):
         self._hops: int | None = None
         # Whether they also read the degrees of the farthest people they see.
         self._degrees = False
+        self._takes_weights = False
         self._check_signature()
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """The probability of class 1."""
         rows = nodes.cpu().numpy()
         with _counting_hops(self._module) as hops:
-            values = self._values(world, world.graph.x, world.graph.edge_index, rows)
+            graph = world.graph
+            values = self._values(world, graph.x, graph.edge_index, rows, graph.edge_weight)
         self._hops = hops()
         return self._checked(world, values, rows, next_step=_LOGITS)
 
     def near(self, worlds: Sequence[World], nodes: Sequence[Tensor]) -> Floats | None:
         """The same from as many steps around them as the module has layers of message passing."""
-        if self._hops is None:
-            return None
         local = [world.local for world in worlds]
+        # Directions and weights are not part of the surroundings' edges here.
+        if self._hops is None or not local[0].factual.plain:
+            return None
         return np.concatenate(
             [
                 self._values(worlds[0], *_inputs(around, self._degrees), around.targets)
@@ -90,10 +95,17 @@ class ModuleAdapter(Adapter):
             if self.is_local:
                 return
 
-    def _values(self, world: World, x: Tensor, edge_index: Tensor, rows: Integers) -> Floats:
+    def _values(
+        self,
+        world: World,
+        x: Tensor,
+        edge_index: Tensor,
+        rows: Integers,
+        edge_weight: Tensor | None = None,
+    ) -> Floats:
         """The probability of class 1 of some rows of x."""
         with self._calling(world, f"check that module(x, edge_index) works, or {_CALLABLE}"):
-            found = self._forward(x, edge_index)
+            found = self._forward(x, edge_index, edge_weight)
         if not isinstance(found, Tensor):
             raise self._refusal(world, f"a {type(found).__name__}", "one tensor", _CALLABLE)
         table = self._columns(world, found, len(x))
@@ -109,17 +121,23 @@ class ModuleAdapter(Adapter):
             return
         try:
             signature.bind("x", "edge_index")
+            self._takes_weights = "edge_weight" in signature.parameters
         except TypeError as error:
             got = f"forward{signature.replace(return_annotation=signature.empty)}"
             what, allowed = f"the model {self.name!r}", "forward(x, edge_index)"
             raise ParameterError(what, got, allowed, _CALLABLE) from error
 
-    def _forward(self, x: Tensor, edge_index: Tensor) -> object:
+    def _forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> object:
         first = next(self._module.parameters(), next(self._module.buffers(), x))
         kind = first.dtype if first.is_floating_point() else x.dtype
         # Copies: a layer that works in place must not reach the graph.
         x = x.to(first.device, kind, copy=True)
         edge_index = edge_index.to(first.device, copy=True)
+        more: dict[str, Tensor] = {}
+        if edge_weight is not None and self._takes_weights:
+            more["edge_weight"] = edge_weight.to(first.device, kind, copy=True)
+        elif edge_weight is not None:
+            self._note("Its forward takes no edge_weight: it does not read the weights of edges.")
         with torch.no_grad(), _evaluating(self._module) as caches:
             if caches:
                 self._note(
@@ -128,7 +146,7 @@ class ModuleAdapter(Adapter):
                 )
             restore = _saved_buffers(self._module)
             try:
-                found = self._module(x, edge_index)
+                found = self._module(x, edge_index, **more)
                 # What it returned may be the very state that is restored.
                 return found.clone() if isinstance(found, Tensor) else found
             finally:

@@ -38,7 +38,7 @@ _MARGIN = 1.1
 _README = """\
 {count} graphs of the same {people} people, for a model to score.
 
-1. Each graph under worlds/ has people ({who}, sens, features) and undirected edges.
+1. Each graph under worlds/ has people ({who}, sens, features) and {kind} edges.
    {layout}
    Features are {precision}-precision numbers: read as such, they are exact.
 2. Score every graph with the same fixed model: do not train it again in between.
@@ -57,6 +57,8 @@ _LAYOUTS = {
     "parquet": "nodes.parquet: {who}, sens, features. edges.parquet: source, target by node_id.",
     "npz": "NAME.npz: x, edge_index (row numbers, both directions), sens, {who}.",
 }
+# Of tables and of arrays.
+_WEIGHTS = ("Edges have a third column, weight.", "edge_weight has one number a column of it.")
 
 
 def export_worlds(
@@ -149,11 +151,19 @@ def _readme(graph: SensitiveGraph, manifest: Manifest) -> str:
     """Instructions for those who score the graphs."""
     named = manifest.node_names is not None
     who = "node_id, node_name" if named else "node_id"
+    kind = "directed" if graph.directed else "undirected"
+    layout = _LAYOUTS[manifest.graph_format].format(who=who)
+    if graph.directed:
+        layout = layout.replace("row numbers, both directions", "row numbers, from, to")
+    if graph.edge_weight is not None:
+        kind += ", weighted"
+        layout += f" {_WEIGHTS[manifest.graph_format == 'npz']}"
     return _README.format(
+        kind=kind,
         count=len(manifest.worlds),
         people=len(manifest.node_ids),
         who=who,
-        layout=_LAYOUTS[manifest.graph_format].format(who=who),
+        layout=layout,
         precision="double" if graph.x.dtype == torch.float64 else "single",
         example=manifest.worlds[0].name,
         or_by_name=" or node_name,score" if named else "",

@@ -46,20 +46,26 @@ def write_graph(graph: SensitiveGraph, path: Path, form: GraphFormat) -> None:
     Args:
         graph: its numbers are kept exactly, also as text.
         path: for "csv" and "parquet" a folder: `nodes` with node_id, sens and the features by
-            name, `edges` with source and target by node_id, each edge once. For "npz" a file
-            with x, edge_index (row numbers, both directions), sens and node_id. In both, a
-            node_name beside node_id where ids are not whole numbers.
+            name, `edges` with source and target by node_id, each edge once, and weight if edges
+            have any. For "npz" a file with x, edge_index (row numbers, both directions unless the
+            graph is directed), edge_weight if there is any, sens and node_id. In both, a node_name
+            beside node_id where ids are not whole numbers.
         form: "csv", "parquet" or "npz".
     """
     if form == "npz":
         _write_arrays(graph, path)
         return
     pairs = graph.edge_index.cpu()
-    once = graph.node_id.cpu()[pairs[:, pairs[0] < pairs[1]]].numpy()
+    chosen = (pairs[0] < pairs[1]) | graph.directed
+    once = graph.node_id.cpu()[pairs[:, chosen]].numpy()
+    links, names = [once[0], once[1]], ["source", "target"]
+    if graph.edge_weight is not None:
+        links.append(graph.edge_weight.detach().cpu()[chosen].numpy())
+        names.append("weight")
     known = [column.to_numpy() for _, column in person_ids(graph).items()]
     columns = [*known, graph.sens.cpu().numpy(), *_features(graph).T]
     tables = (
-        pa.table([once[0], once[1]], ["source", "target"]),
+        pa.table(links, names),
         pa.table([np.ascontiguousarray(column) for column in columns], node_columns(graph)),
     )
     for place, table in zip(graph_files(path, form), tables, strict=True):
@@ -89,6 +95,8 @@ def _write_arrays(graph: SensitiveGraph, path: Path) -> None:
         str(name): column.to_numpy(dtype=str if name == "node_name" else None)
         for name, column in person_ids(graph).items()
     }
+    if graph.edge_weight is not None:
+        known["edge_weight"] = graph.edge_weight.detach().cpu().numpy()
     with replacing(path) as temporary, temporary.open("wb") as file:
         # Through a file: given a name, NumPy would add its ending.
         np.savez(

@@ -60,8 +60,10 @@ def build_stored(
 ) -> dict[str, Any]:
     """Write a stored graph; returns the content of its `meta.json`.
 
-    Edges count in both directions; repeats and self-loops are dropped. They name people by the id
-    column of the table, or by row numbers from 0 if it has none.
+    Edges count in both directions, or from the first end to the second if `columns` says that they
+    are directed; repeats and self-loops are dropped. They name people by the id column of the
+    table, or by row numbers from 0 if it has none. Weights are refused: they would have to be
+    sorted with the edges.
 
     Args:
         folder: new or empty; it appears when everything is written.
@@ -73,6 +75,9 @@ def build_stored(
     """
     if memory < LEAST:
         raise ParameterError("memory", memory, f"{LEAST} bytes or more", "use 256 MB")
+    if columns.weight is not None:
+        step = "read the files with fairgear run, or write_stored a graph that has weights"
+        raise ParameterError("--weight", repr(columns.weight), "no weights in fairgear store", step)
     folder = Path(folder)
     if columns.name == TableColumns.name:
         columns = replace(columns, name=folder.name)
@@ -86,7 +91,8 @@ def build_stored(
         table, columns = _with_groups(held, columns, encoding, notes)
         known = _survey(table, columns, encoding, notes)
         digests = _write_people(partial, table, columns, known, memory)
-        found, count = _write_edges(partial, Path(edges), known.node_id, memory, notes)
+        directed = bool(columns.directed)
+        found, count = _write_edges(partial, Path(edges), known.node_id, memory, directed, notes)
         known.encoding.write(partial / ENCODING)
         facts = {
             "name": columns.name,
@@ -94,6 +100,7 @@ def build_stored(
             "sens_column": known.encoding.sens_column,
             "label_names": known.label.names,
             "sens_names": known.group.names,
+            **({"directed": True} if directed else {}),
         }
         meta = write_meta(partial, digests | found, facts)
     for note in notes:
@@ -238,23 +245,26 @@ def _write_people(
 
 
 def _write_edges(
-    folder: Path, edges: Path, node_id: Ints, memory: int, notes: list[str]
+    folder: Path, edges: Path, node_id: Ints, memory: int, directed: bool, notes: list[str]
 ) -> tuple[dict[str, str], int]:
     scratch = folder / "keys"
     scratch.mkdir()
     n, piece = len(node_id), max(1, memory // _PER_EDGE)
-    keys = _keys(edges, node_id, piece, notes)
+    keys = _keys(edges, node_id, piece, directed, notes)
     capacity = max(1, memory // _PER_KEY)
     runs = sorted_runs(keys, scratch, n * n, expected=2 * most_edges(edges), capacity=capacity)
     found = write_neighbours(folder, runs, n, piece)
     for inner in scratch.iterdir():
         inner.rmdir()
     scratch.rmdir()
-    return found
+    digests, arcs = found
+    return digests, arcs if directed else arcs // 2
 
 
-def _keys(edges: Path, node_id: Ints, piece: int, notes: list[str]) -> Iterator[Keys]:
-    """The keys of both directions of every edge."""
+def _keys(
+    edges: Path, node_id: Ints, piece: int, directed: bool, notes: list[str]
+) -> Iterator[Keys]:
+    """The keys of both directions of every edge, or of every arc."""
     n = len(node_id)
     order = None if np.array_equal(node_id, np.arange(n)) else np.argsort(node_id)
     read = loops = 0
@@ -268,7 +278,8 @@ def _keys(edges: Path, node_id: Ints, piece: int, notes: list[str]) -> Iterator[
             both = np.empty(2 * rows.shape[1], np.int64)
             np.multiply(rows, n, out=both.reshape(2, -1))
             both.reshape(2, -1)[:] += rows[::-1]
-            yield both
+            # The first half goes from the first end to the second.
+            yield both[: rows.shape[1]] if directed else both
             shown.advance(pairs.shape[1])
     notes.append(f"edges: {read:,} read, of which {loops:,} self-loops were dropped")
 

@@ -36,6 +36,7 @@ FORMAT = 1
 # The ending of folders that killed processes leave behind; they may be removed.
 PARTIAL = ".fairgear-partial"
 FIELDS = ("x", "edge_index", "y", "sens", "node_id", *MASKS)
+WEIGHTS = "edge_weight"
 CSR = ("indptr", "indices")
 # Edges in memory at a time.
 _PIECE = 2**20
@@ -68,6 +69,7 @@ class StoredArrays:
         digests: the SHA-256 of the bytes of each.
         csr: the sorted neighbours of each row.
         sens_column: the column of the features that was compared with the attribute.
+        directed: whether the edges were checked as arcs.
     """
 
     folder: Path
@@ -75,6 +77,7 @@ class StoredArrays:
     digests: Mapping[str, str]
     csr: Csr
     sens_column: int | None
+    directed: bool = False
 
     def __post_init__(self) -> None:
         self._versions = {key: tensor._version for key, tensor in self.tensors.items()}
@@ -141,7 +144,9 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
         key: tuple(meta[key]) for key in ("label_names", "sens_names") if meta[key]
     }
     try:
-        arrays = {key: _mapped(folder, key, meta["arrays"][key]) for key in (*FIELDS, *CSR)}
+        weights = [WEIGHTS] if WEIGHTS in meta["arrays"] else []
+        fields = [*FIELDS, *weights]
+        arrays = {key: _mapped(folder, key, meta["arrays"][key]) for key in (*fields, *CSR)}
         digests = {key: str(meta["arrays"][key]["sha256"]) for key in arrays}
         if (folder / NAMES).exists():
             extra["node_names"] = tuple(json.loads((folder / NAMES).read_text(encoding="utf-8")))
@@ -150,9 +155,11 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
     for key, array in arrays.items() if verify else ():
         if hashlib.sha256(raw_bytes(array)).hexdigest() != digests[key]:
             raise _damaged(folder, f"{key}.npy with other content than was written")
-    tensors: dict[str, Any] = {key: torch.from_numpy(arrays[key]) for key in FIELDS}
+    tensors: dict[str, Any] = {key: torch.from_numpy(arrays[key]) for key in fields}
     held = meta.get("attributes")
     csr = arrays["indptr"], arrays["indices"]
+    # Folders of earlier versions do not say it.
+    directed = bool(meta.get("directed", False))
     return SensitiveGraph(
         **tensors,
         sens_column=meta["sens_column"],
@@ -160,7 +167,8 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
         attributes=None if held is None else Attributes.from_dict(held),
         name=meta["name"],
         feature_names=meta["feature_names"],
-        stored=StoredArrays(folder, tensors, digests, csr, meta["sens_column"]),
+        stored=StoredArrays(folder, tensors, digests, csr, meta["sens_column"], directed),
+        directed=directed,
         encoding=Encoding.of_folder(folder),
         **extra,
     )
@@ -193,6 +201,7 @@ def write_stored(graph: SensitiveGraph, folder: Path | str) -> dict[str, Any]:
     with new_folder(Path(folder)) as partial:
         digests, _ = write_neighbours(partial, _keys(graph), len(graph.x), _PIECE)
         fields = [key for key in FIELDS if key != "edge_index"]
+        fields += [] if graph.edge_weight is None else [WEIGHTS]
         digests |= write_arrays(partial, {key: graph[key].detach().cpu().numpy() for key in fields})
         if graph.get("encoding") is not None:
             graph["encoding"].write(partial / ENCODING)
@@ -203,6 +212,7 @@ def write_stored(graph: SensitiveGraph, folder: Path | str) -> dict[str, Any]:
         facts = {key: graph.get(key) for key in kept} | {"masks": masks}
         if graph.attributes is not None:
             facts["attributes"] = graph.attributes.to_dict()
+        facts |= {"directed": True} if graph.directed else {}
         meta = write_meta(partial, digests, facts)
     if lost:
         log(f"{graph.name}: not stored: {', '.join(lost)}; its worlds will be a fitted model's")
@@ -260,7 +270,7 @@ def write_meta(
         "kind": KIND,
         "format": FORMAT,
         "nodes": arrays["x"]["shape"][0],
-        "edges": arrays["indices"]["shape"][0] // 2,
+        "edges": arrays["indices"]["shape"][0] // (1 if facts.get("directed") else 2),
         "sens_kind": "binary",
         "masks": False,
         "arrays": arrays,

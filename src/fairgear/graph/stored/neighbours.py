@@ -20,9 +20,10 @@ _MOST_FILES = 256
 def write_neighbours(
     folder: Path, runs: Iterable[Keys], num_nodes: int, piece: int
 ) -> tuple[dict[str, str], int]:
-    """Write indptr.npy, indices.npy and edge_index.npy; returns their SHA-256 and the edge count.
+    """Write indptr.npy, indices.npy and edge_index.npy; returns their SHA-256 and the arc count.
 
-    `runs` are the keys of both directions of every edge, rising; `piece` edges are in memory.
+    `runs` are the keys of both directions of every edge, or of every arc, rising; `piece` edges are
+    in memory.
     """
     digests: dict[str, str] = {}
     indptr = np.zeros(num_nodes + 1, np.int64)
@@ -45,7 +46,7 @@ def write_neighbours(
         for target in npy_pieces(folder / "indices.npy", np.int32, piece):
             writer.append(target)
         digests["edge_index"] = writer.finish(2)
-    return digests, count // 2
+    return digests, count
 
 
 def sorted_runs(

@@ -34,6 +34,8 @@ class ColumnOptions(TypedDict, total=False):
     similarity: float | None
     neighbors: int | None
     standardize: bool
+    directed: bool | None
+    weight: str | None
     name: str
 
 
@@ -58,6 +60,9 @@ class TableColumns:
         neighbors: see `SimilarityRule`.
         standardize: give every column but the sensitive one mean 0 and variance 1 before rows are
             compared.
+        directed: whether edges go from their first end to their second; by default what the
+            source says (a NetworkX DiGraph, some arcs of PyG without their twins), else not.
+        weight: the column of the edge list, or the attribute of edges, with their weights.
         name: of the graph, for people.
     """
 
@@ -74,6 +79,8 @@ class TableColumns:
     similarity: float | None = None
     neighbors: int | None = None
     standardize: bool = False
+    directed: bool | None = None
+    weight: str | None = None
     name: str = "graph"
 
     def __post_init__(self) -> None:
@@ -89,6 +96,14 @@ class TableColumns:
                 "give similarity too, or leave it out",
             )
         _ = self.rule
+        linked = "weight" if self.weight is not None else "directed" if self.directed else None
+        if self.similarity is not None and linked is not None:
+            raise ParameterError(
+                linked,
+                "a similarity, whose edges have neither directions nor weights",
+                "together with edges of your own",
+                "leave it out",
+            )
 
     @property
     def rule(self) -> SimilarityRule | None:
@@ -140,9 +155,11 @@ class TableColumns:
             sequence = isinstance(value, Iterable) and not isinstance(value, str)
             if not sequence or not all(isinstance(name, str) for name in value):
                 raise _refused(option, value, "a list of column names as text")
-        for option in ("sensitive", "label", "id", "name"):
+        if self.directed not in (None, True, False):
+            raise _refused("directed", self.directed, "True, False or None")
+        for option in ("sensitive", "label", "id", "weight", "name"):
             value = getattr(self, option)
-            optional = option in ("label", "id")
+            optional = option in ("label", "id", "weight")
             if not (isinstance(value, str) or (optional and value is None)):
                 raise _refused(option, value, "the name of a column, as text")
         for option, kind in (("similarity", Real), ("neighbors", Integral)):

@@ -14,11 +14,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from fairgear.column_names import sensitive_column
-from fairgear.errors import GraphError
+from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.graph.tables.columns import ID_NAMES, ColumnOptions, TableColumns
 from fairgear.graph.tables.encoding import Encoding
 from fairgear.graph.tables.identity import Rows, check_exact
+from fairgear.graph.tables.links import Ties, edge_weights, has_directions
 from fairgear.graph.tables.table_graph import EdgeList, table_graph
 
 
@@ -48,7 +49,8 @@ def from_scipy(
     """A graph from an adjacency matrix and a table of people in the same order.
 
     Args:
-        adjacency: (n, n), any sparse format; every entry but 0 is an edge, in both directions.
+        adjacency: (n, n), any sparse format; every entry but 0 is an edge, in both directions, or
+            with `directed` from its row to its column. With any `weight`, entries are weights.
         nodes: row i is the person of row and column i.
         columns: the fields of `TableColumns`.
     """
@@ -70,15 +72,18 @@ def from_scipy(
     entries = adjacency.tocoo()
     present = entries.data != 0
     pairs = np.stack([entries.row[present], entries.col[present]]).astype(np.int64)
-    return table_graph(nodes, pairs, TableColumns(**columns))
+    named = TableColumns(**columns)
+    entries_of = pd.Series(entries.data[present])
+    weights = None if named.weight is None else edge_weights(entries_of, "the adjacency")
+    return table_graph(nodes, Ties(pairs, weights), named)
 
 
 def from_networkx(graph: Any, **columns: Unpack[ColumnOptions]) -> SensitiveGraph:
     """A graph from a NetworkX graph; the attributes of its nodes are the columns of the table.
 
     Args:
-        graph: of any kind; directions, weights and parallel edges are ignored. A node's key is
-            its id, unless an attribute is.
+        graph: of any kind; of parallel edges the first counts. A node's key is its id, unless an
+            attribute is. Weights are read from the attribute that `weight` names.
         columns: the fields of `TableColumns`; with `similarity` for a graph without edges.
     """
     return network_graph(graph, TableColumns(**columns))
@@ -99,7 +104,12 @@ def network_graph(
     row = {key: number for number, key in enumerate(keys)}
     pairs = np.array([(row[a], row[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2).T
     ids = pd.Series(keys, dtype=object) if keys else None
-    return table_graph(nodes, pairs if pairs.size else None, columns, ids=ids, encoding=encoding)
+    weights = None
+    if columns.weight is not None:
+        held = pd.Series([of for *_, of in graph.edges(data=columns.weight)], dtype=object)
+        weights = edge_weights(held, columns.weight)
+    ties = Ties(pairs, weights, bool(graph.is_directed())) if pairs.size else None
+    return table_graph(nodes, ties, columns, ids=ids, encoding=encoding)
 
 
 def from_pyg(data: Data, **columns: Unpack[ColumnOptions]) -> SensitiveGraph:
@@ -147,7 +157,8 @@ def data_graph(
         for key in MASKS
         if isinstance(data.get(key), Tensor) and data[key].shape == (len(x),)
     }
-    return table_graph(nodes, _pairs(data, len(x)), columns, masks=masks, encoding=encoding)
+    ties = _ties(data, len(x), columns.weight)
+    return table_graph(nodes, ties, columns, masks=masks, encoding=encoding)
 
 
 def _check_ids(data: Data, x: Tensor, features: list[str], name: str | None) -> None:
@@ -160,8 +171,8 @@ def _check_ids(data: Data, x: Tensor, features: list[str], name: str | None) -> 
         check_exact(float(largest), torch.finfo(held.dtype).eps)
 
 
-def _attribute(data: Data, name: str, count: int) -> pd.Series:
-    """One value a node, from a tensor or a list."""
+def _attribute(data: Data, name: str, count: int, what: str = "node") -> pd.Series:
+    """One value a node or an edge, from a tensor or a list."""
     value = data[name]
     if isinstance(value, Tensor):
         value = value.detach().cpu()
@@ -172,7 +183,7 @@ def _attribute(data: Data, name: str, count: int) -> pd.Series:
     if not isinstance(value, (np.ndarray, list, tuple)) or len(value) != count:
         raise GraphError(
             f"attribute {name!r} of the PyG data",
-            "something other than one value a node",
+            f"something other than one value {'a node' if what == 'node' else 'an edge'}",
             f"a vector or a list of length {count}",
             "choose another attribute, or a column of x",
         )
@@ -205,6 +216,22 @@ def _with_own_column(
             del nodes[columns.sensitive]
             return replace(columns, sensitive=name)
     return columns
+
+
+def _ties(data: Data, count: int, weight: str | None) -> Ties | None:
+    """The edges of PyG's data, which holds undirected ones in both directions."""
+    pairs = _pairs(data, count)
+    if pairs is None:
+        return None
+    weights = None
+    if weight is not None:
+        if weight not in data:
+            known = ", ".join(str(key) for key in data.keys())  # noqa: SIM118  # no dictionary
+            step = "name the attribute with one number an edge"
+            raise ParameterError("--weight", f"{weight!r}, which is no attribute", known, step)
+        weights = edge_weights(_attribute(data, weight, pairs.shape[1], "edge"), weight)
+    ties = Ties(pairs, weights)
+    return replace(ties, directed=has_directions(ties))
 
 
 def _pairs(data: Data, count: int) -> Rows | None:

@@ -91,7 +91,9 @@ class Identity:
                 "write one edge a line, both ids separated by a comma",
             )
         if edges.shape[1] > 2:
-            notes.append("edges: only the first two columns are read; weights are not used")
+            notes.append(
+                "edges: only the first two columns are read; weights are not used without --weight"
+            )
         ends = edges.iloc[:, :2]
         rows = np.stack([self.rows_of(ends.iloc[:, end]) for end in (0, 1)])
         if header and len(ends) and (rows[:, 0] < 0).all():

@@ -27,6 +27,7 @@ from fairgear.graph.tables.features import (
     without_missing,
 )
 from fairgear.graph.tables.identity import Identity, Rows, edges_between
+from fairgear.graph.tables.links import Ties, linked, weight_column
 from fairgear.graph.tables.two_groups import TwoGroups
 from fairgear.graph.tables.values import (
     TwoValues,
@@ -52,7 +53,7 @@ class EdgeList:
 
 def table_graph(
     nodes: pd.DataFrame,
-    edges: EdgeList | Rows | None,
+    edges: EdgeList | Ties | Rows | None,
     columns: TableColumns,
     *,
     ids: pd.Series | None = None,
@@ -64,7 +65,7 @@ def table_graph(
 
     Args:
         nodes: one row a person; an index with a name counts as a column.
-        edges: by id, or pairs of row numbers (2, m); None if similar rows are to be joined.
+        edges: by id, or by row number; None if similar rows are to be joined.
         columns: what the columns mean.
         ids: the people's ids, if the source holds them beside the table.
         masks: of the rows, by their names in the graph.
@@ -118,10 +119,9 @@ def table_graph(
                 "everybody without neighbours"
             )
     else:
-        if isinstance(edges, EdgeList):
-            edges = people.pairs(edges.ends, header=edges.header, notes=notes)
         assert edges is not None, "checked above"
-        graph = SensitiveGraph(encoding.scale(raw), edges_between(edges, keep, notes), **fields)
+        joined = _edges(edges, people, columns, keep, notes)
+        graph = SensitiveGraph(encoding.scale(raw), **joined, **fields)
     for name, coded in ((columns.label, label), (columns.sensitive, group)):
         if name is not None:
             notes.append(f"{name}: {coded.names[1]} counts as 1, {coded.names[0]} as 0")
@@ -141,6 +141,31 @@ def with_groups(
     columns = found.columns(columns, names, len(nodes))
     notes += found.notes
     return found.frame(nodes), columns
+
+
+def _edges(
+    edges: EdgeList | Ties | Rows,
+    people: Identity,
+    columns: TableColumns,
+    keep: Mask,
+    notes: list[str],
+) -> dict[str, Any]:
+    """The fields of a graph for its edges."""
+    if isinstance(edges, EdgeList):
+        edges = _ties(edges, people, columns.weight, notes)
+    ties = edges if isinstance(edges, Ties) else Ties(edges)
+    directed = bool(ties.directed) if columns.directed is None else columns.directed
+    if directed or ties.weights is not None:
+        return linked(ties, keep, directed, notes)
+    return {"edge_index": edges_between(ties.pairs, keep, notes)}
+
+
+def _ties(edges: EdgeList, people: Identity, weight: str | None, notes: list[str]) -> Ties:
+    """A list by id as rows, with the weights in one of its columns."""
+    if weight is None:
+        return Ties(people.pairs(edges.ends, header=edges.header, notes=notes))
+    weights = weight_column(edges.ends, weight, header=edges.header)
+    return Ties(people.pairs(edges.ends.iloc[:, :2], header=edges.header, notes=notes), weights)
 
 
 def label_and_group(

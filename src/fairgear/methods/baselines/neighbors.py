@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from fairgear.graph.canonical import Canonical
+from fairgear.graph.patched import strengths
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,13 @@ class Neighbors:
     """The neighbours of m people, and everybody's degree in the whole graph.
 
     Layers scale by degrees instead of edge weights, so that one matrix serves all layers and a
-    part of a graph is scaled as the whole is.
+    part of a graph is scaled as the whole is. Of a directed graph, a person's neighbours are those
+    who point to them: messages go along arcs, as in PyG. With weights, a degree is their sum.
     """
 
     matrix: Tensor
-    """(m, m) sparse: row i has the neighbours of person i, each with the number it stands for."""
+    """(m, m) sparse: row i has the neighbours of person i, each with the number it stands for,
+    times its weight."""
     transpose: Tensor
     """For the gradient; torch would make it anew in every step, for ten times the cost."""
     degree: Tensor
@@ -33,6 +37,8 @@ class Neighbors:
     """The people whom the matrix has rows for, where a layer gives only their features."""
     then: Neighbors | None = None
     """What the layers after the first read, where these are fewer people."""
+    weighted: bool = False
+    """Whether degrees are sums of weights."""
 
     @classmethod
     def of_graph(cls, ptr: Tensor, index: Tensor) -> Self:
@@ -41,16 +47,31 @@ class Neighbors:
         return cls(matrix, matrix, ptr.diff().float()[:, None])
 
     @classmethod
-    def of_edges(cls, edge_index: Tensor, weight: Tensor, degree: Tensor) -> Self:
+    def of_links(
+        cls, ptr: Tensor, index: Tensor, weight: Tensor, degree: Tensor, weighted: bool
+    ) -> Self:
+        """The same of a graph with directions or weights."""
+        size = len(degree)
+        row = torch.repeat_interleave(ptr.diff())
+        backward = _of_pairs(index, row, (size, size), weight)
+        degree = degree.float()[:, None]
+        return cls(_matrix(ptr, index, weight), backward, degree, weighted=weighted)
+
+    @classmethod
+    def of_edges(
+        cls, edge_index: Tensor, weight: Tensor, degree: Tensor, weighted: bool = False
+    ) -> Self:
         """Some edges (2, E), from source to target, among as many people as have a degree."""
         source, target = edge_index
         size = len(degree)
         forward = _of_pairs(target, source, (size, size), weight)
         backward = _of_pairs(source, target, (size, size), weight)
-        return cls(forward, backward, degree.float()[:, None])
+        return cls(forward, backward, degree.float()[:, None], weighted=weighted)
 
     @classmethod
-    def around(cls, edge_index: Tensor, degree: Tensor, inner: Tensor) -> Self:
+    def around(
+        cls, edge_index: Tensor, degree: Tensor, inner: Tensor, weight: Tensor | None = None
+    ) -> Self:
         """For prediction alone: edges to the people `inner`, the only ones whom layers are for.
 
         The first layer reads everybody, and the ones after it only the people `inner`.
@@ -58,11 +79,14 @@ class Neighbors:
         source, target = edge_index
         place = torch.full((len(degree),), -1, device=degree.device)
         place[inner] = torch.arange(len(inner), device=degree.device)
-        first = _of_pairs(place[target], source, (len(inner), len(degree)))
+        first = _of_pairs(place[target], source, (len(inner), len(degree)), weight)
         both = place[source] >= 0
-        later = _of_pairs(place[target[both]], place[source[both]], (len(inner), len(inner)))
+        kept = None if weight is None else weight[both]
+        later = _of_pairs(place[target[both]], place[source[both]], (len(inner), len(inner)), kept)
         degree = degree.float()[:, None]
-        return cls(first, first, degree, inner, cls(later, later, degree[inner]))
+        weighted = weight is not None
+        then = cls(later, later, degree[inner], weighted=weighted)
+        return cls(first, first, degree, inner, then, weighted)
 
     def own(self, x: Tensor) -> Tensor:
         """Of features of everybody those of the people whom a layer is for."""
@@ -74,8 +98,11 @@ class Neighbors:
         return total
 
     def mean(self, x: Tensor) -> Tensor:
-        """Mean over the neighbours; zero for a person without any."""
-        return self.sum(x) / self.own(self.degree).clamp(min=1)
+        """Mean over the neighbours, by their weights; zero for a person without any."""
+        degree = self.own(self.degree)
+        # A sum of weights may be below 1; a count is not, unless it is an expectation.
+        at_least = torch.where(degree > 0, degree, 1.0) if self.weighted else degree.clamp(min=1)
+        return self.sum(x) / at_least
 
     def normalized(self, x: Tensor) -> Tensor:
         """D^-½ (A + I) D^-½ x, where D counts a person's neighbours and the person."""
@@ -85,7 +112,8 @@ class Neighbors:
 
     def to(self, device: torch.device) -> Neighbors:
         """The same on another device."""
-        return Neighbors(self.matrix.to(device), self.transpose.to(device), self.degree.to(device))
+        held = (of.to(device) for of in (self.matrix, self.transpose, self.degree))
+        return Neighbors(*held, weighted=self.weighted)
 
 
 class _Product(torch.autograd.Function):
@@ -152,28 +180,49 @@ class NodeBatch:
 
 @dataclass(frozen=True)
 class Links:
-    """The neighbour lists of an undirected graph."""
+    """The neighbour lists of a graph; of a directed one, who points to each row."""
 
     ptr: Tensor
     """(n + 1,) where each row's neighbours begin."""
     index: Tensor
     """(E,) the neighbours, ascending within a row."""
+    weight: Tensor | None = None
+    """(E,) float32, of the entries; None if all count alike."""
+    strength: Tensor | None = None
+    """(n,) the sums of the weights, which are taken in double precision."""
+    directed: bool = False
 
     @classmethod
     def of(cls, order: Canonical, device: torch.device | str = "cpu") -> Self:
         """The edges of a graph in canonical order."""
-        ptr, index = (torch.from_numpy(part) for part in order.csr)
-        return cls(ptr.to(device), index.to(device, torch.int64))
+        lists, weights = order.incoming
+        ptr, index = (torch.from_numpy(part) for part in lists)
+        links = cls(ptr.to(device), index.to(device, torch.int64), directed=order.directed)
+        if weights is None:
+            return links
+        strength = strengths(lists[0][:-1], np.diff(lists[0]).astype(np.int32), weights)
+        given = (torch.from_numpy(of).to(device, torch.float32) for of in (weights, strength))
+        return replace(links, **dict(zip(("weight", "strength"), given, strict=True)))
 
     @cached_property
-    def degree(self) -> Tensor:
+    def count(self) -> Tensor:
         """(n,) how many neighbours each row has."""
         return self.ptr.diff()
 
     @cached_property
+    def degree(self) -> Tensor:
+        """(n,) the same, or the sum of their weights."""
+        return self.count if self.strength is None else self.strength
+
+    @cached_property
     def everyone(self) -> NodeBatch:
         """The whole graph."""
-        return NodeBatch(Neighbors.of_graph(self.ptr, self.index))
+        if self.weight is None and not self.directed:
+            return NodeBatch(Neighbors.of_graph(self.ptr, self.index))
+        weight = torch.ones(len(self.index), device=self.index.device)
+        weight = weight if self.weight is None else self.weight
+        weighted = self.weight is not None
+        return NodeBatch(Neighbors.of_links(self.ptr, self.index, weight, self.degree, weighted))
 
     def around(self, people: Tensor, hops: int, fanout: int = 0) -> NodeBatch:
         """What `hops` layers read around `people`, who may be in any order and repeated.
@@ -204,28 +253,33 @@ class Links:
         place = reached.cumsum(0) - 1
         source, target, weight = (torch.cat(part) for part in zip(*parts, strict=True))
         edge_index = torch.stack([place[source], place[target]])
-        neighbors = Neighbors.of_edges(edge_index, weight, self.degree[rows])
+        weighted = self.weight is not None
+        neighbors = Neighbors.of_edges(edge_index, weight, self.degree[rows], weighted)
         return NodeBatch(neighbors, rows, place[people])
 
     def _neighbors_of(self, people: Tensor, fanout: int) -> tuple[Tensor, Tensor, Tensor]:
         """Edges into `people` (source, target), and how many each stands for."""
-        count = self.degree[people]
+        count = self.count[people]
         owner = torch.repeat_interleave(count)
         rank = torch.arange(len(owner), device=owner.device) - (count.cumsum(0) - count)[owner]
-        source = self.index[self.ptr[people][owner] + rank]
+        entry = self.ptr[people][owner] + rank
+        source = self.index[entry]
+        own = None if self.weight is None else self.weight[entry]
         if fanout == 0:
-            return source, people[owner], torch.ones(len(owner), device=owner.device)
+            ones = torch.ones(len(owner), device=owner.device)
+            return source, people[owner], ones if own is None else own
         # Shuffled within each person, so that a person's first ones are a random sample.
         shuffled = (
             owner + torch.rand(len(owner), dtype=torch.float64, device=owner.device)
         ).argsort()
         kept = shuffled[rank < fanout]
-        weight = count / count.clamp(min=1, max=fanout)
-        return source[kept], people[owner[kept]], weight[owner[kept]].float()
+        stands_for = (count / count.clamp(min=1, max=fanout))[owner[kept]].float()
+        weight = stands_for if own is None else stands_for * own[kept]
+        return source[kept], people[owner[kept]], weight
 
 
 def link_numbers(neighbors: Neighbors) -> Tensor:
-    """The number of each matrix entry's edge: the same in both directions."""
+    """The number of each matrix entry's edge: the same in both directions, of arcs too."""
     row, column = _places(neighbors)
     key = torch.minimum(row, column) * len(neighbors.degree) + torch.maximum(row, column)
     numbers: Tensor = torch.unique(key, return_inverse=True)[1]
@@ -252,7 +306,8 @@ def without_links(neighbors: Neighbors, numbers: Tensor, rate: float) -> Neighbo
     )
     # At the rim of a batch edges are missing: they are counted at their expectation.
     degree = left + (1 - rate) * (neighbors.degree[:, 0] - seen)
-    return Neighbors.of_edges(torch.stack([column, row])[:, kept], weight[kept], degree)
+    edges = torch.stack([column, row])[:, kept]
+    return Neighbors.of_edges(edges, weight[kept], degree, neighbors.weighted)
 
 
 def _places(neighbors: Neighbors) -> tuple[Tensor, Tensor]:

@@ -261,7 +261,9 @@ class WholeGraph(NetworkMethod):
         for around in Surroundings.parts(worlds, nodes, self._settings.layers):
             x = self._near(around).to(device)
             inner = np.flatnonzero(around.inner)
-            given = (around.edges, around.degree, inner)
+            given = [around.edges, around.degree, inner]
+            if around.weight is not None:
+                given.append(around.weight.astype(np.float32))
             neighbors = Neighbors.around(*(torch.from_numpy(of).to(device) for of in given))
             _, logits = network(x, neighbors)
             parts.append(logits.cpu()[torch.from_numpy(np.searchsorted(inner, around.targets))])

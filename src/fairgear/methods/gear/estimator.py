@@ -138,7 +138,8 @@ class Gear(WholeGraph):
     def _task(
         self, graph: SensitiveGraph, inputs: Inputs, y: Tensor, train_rows: Tensor, val_rows: Tensor
     ) -> GearTask:
-        around = closed_neighborhood_mean(graph.sens, graph.edge_index)[graph.canonical.rows]
+        around = closed_neighborhood_mean(graph.sens, graph.edge_index, graph.edge_weight)
+        around = around[graph.canonical.rows]
         moved = MovedPeople(self._family, graph, self.seed)
         return GearTask(
             self._modules["network"],

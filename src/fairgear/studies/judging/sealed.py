@@ -62,10 +62,12 @@ def open_graph(graph: SensitiveGraph) -> SensitiveGraph:
     if isinstance(graph.mechanism, SimilarityMechanism) and graph.raw is not None:
         rule, raw = graph.mechanism.rule, graph.raw.cpu()[rows]
         return similarity_graph(raw, y, sens, rule=rule, join=cached_edges, **fields)
-    edges = _induced(graph.edge_index.cpu(), rows, len(graph.x))
+    edges, among = _induced(graph.edge_index.cpu(), rows, len(graph.x))
+    weight = None if graph.edge_weight is None else graph.edge_weight.cpu()[among]
+    fields |= {"directed": graph.directed, "edge_weight": weight}
     if isinstance(graph.mechanism, SyntheticMechanism) and graph.latent is not None:
         made, latent = graph.mechanism, graph.latent.cpu()[rows]
-        labels = (made.scores(latent, sens, edges) > made.label_threshold).long()
+        labels = (made.scores(latent, sens, edges, weight) > made.label_threshold).long()
         y = torch.where(y >= 0, labels, y)
         fields |= {"latent": latent, "mechanism": made}
     return SensitiveGraph(x, edges, y, sens, attributes=graph.attributes, **fields)
@@ -107,9 +109,10 @@ def _split(graph: SensitiveGraph, closed: Tensor, seed: int) -> SensitiveGraph:
     return graph.replace(**{name: mask.to(graph.x.device) for name, mask in masks.items()})
 
 
-def _induced(edge_index: Tensor, rows: Tensor, n: int) -> Tensor:
-    """The edges among `rows`, by their places there."""
+def _induced(edge_index: Tensor, rows: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """The edges among `rows`, by their places there, and which of the edges these are."""
     place = torch.full((n,), -1)
     place[rows] = torch.arange(len(rows))
     ends = place[edge_index]
-    return ends[:, (ends >= 0).all(dim=0)]
+    among = (ends >= 0).all(dim=0)
+    return ends[:, among], among
