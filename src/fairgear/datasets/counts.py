@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.targets import known_labels
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class GraphStatistics:
     sensitive_rate: float
     labelled: int
     positive_rate: float
+    """NaN without known labels, and where they are not of two classes."""
     isolated: int
     train: int
     val: int
@@ -33,8 +36,8 @@ def statistics(graph: SensitiveGraph) -> GraphStatistics:
     n = int(graph.x.shape[0])
     source, target = graph.edge_index
     intra = int((graph.sens[source] == graph.sens[target]).sum()) // 2
-    labelled = graph.y >= 0
-    known = int(labelled.sum())
+    labelled = known_labels(graph.y)
+    known, two = int(labelled.sum()), graph.target.is_binary
     return GraphStatistics(
         name=graph.name,
         nodes=n,
@@ -45,7 +48,7 @@ def statistics(graph: SensitiveGraph) -> GraphStatistics:
         average_degree=2 * graph.num_undirected_edges / n + 1,
         sensitive_rate=float(graph.sens.double().mean()),
         labelled=known,
-        positive_rate=float(graph.y[labelled].double().mean()) if known else float("nan"),
+        positive_rate=float(graph.y[labelled].double().mean()) if known and two else math.nan,
         isolated=n - len(source.unique()),
         train=int(graph.train_mask.sum()),
         val=int(graph.val_mask.sum()),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fairgear.graph import SensitiveGraph, TableColumns
     from fairgear.graph.tables import Encoding
 
-_OPTIONAL_COLUMNS = ("label", "id", "positive", "sensitive_one", "similarity", "neighbors")
+_OPTIONAL_COLUMNS = ("label", "task", "id", "positive", "sensitive_one", "similarity", "neighbors")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,9 @@ class FileOptions(Config):
     """What the columns of a user's file mean; nothing is set for a dataset of fairgear."""
 
     label: str = ""
-    """Column to predict, two values; empty where unknown."""
+    """Column to predict: classes or a number; empty where unknown."""
+    task: Annotated[str, OneOf("", "classification", "regression")] = ""
+    """classification or regression. [default: by the label's values]"""
     sensitive: str = ""
     """Column of the sensitive attribute, two values."""
     id: str = ""
@@ -37,7 +39,7 @@ class FileOptions(Config):
     standardize: bool = False
     """For --similarity: give columns the same weight."""
     positive: str = ""
-    """Label that counts as 1. [default: last when sorted]"""
+    """Of two labels the one that counts as 1. [default: last]"""
     sensitive_one: str = ""
     """Group that counts as 1. [default: last when sorted]"""
     drop: list[str] = field(default_factory=list)

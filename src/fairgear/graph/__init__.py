@@ -15,6 +15,7 @@ from fairgear.graph.tables import (
     from_scipy,
     from_tables,
 )
+from fairgear.graph.targets import Target
 
 __all__ = [
     "SPLITS",
@@ -23,6 +24,7 @@ __all__ = [
     "SimilarityMechanism",
     "SimilarityRule",
     "TableColumns",
+    "Target",
     "build_stored",
     "closed_neighborhood_mean",
     "communities",

@@ -14,6 +14,7 @@ from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import validation
 from fairgear.graph.canonical import Canonical
 from fairgear.graph.edges import sort_edges
+from fairgear.graph.targets import Target, check_labels
 from fairgear.streams import raw_bytes
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
     Args:
         x: features (n, d), finite floats.
         edge_index: (2, E), both directions of each edge, no self-loops; stored sorted.
-        y: labels 0 or 1, −1 where unknown; all unknown if not given.
+        y: labels: classes from 0 as int64, −1 where unknown, or numbers as float64, NaN where
+            unknown; all unknown if not given. A field `label_names` may name the classes.
         sens: the sensitive attribute, int64 0/1 for the binary kind.
         sens_column: the column of `x` that holds `sens`, or None.
         sens_kind: what `sens` is; "binary" for now.
@@ -113,7 +115,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         if stored is None or not same or sens_column != stored.sens_column:
             validation.check_sensitive(sens, x, sens_column)
         y = torch.full((n,), -1, device=device) if y is None else y
-        validation.check_labels(y, n)
+        check_labels(y, n, extra.get("label_names"))
         node_id = torch.arange(n, device=device) if node_id is None else node_id
         validation.check_node_ids(node_id, n)
         empty = torch.zeros(n, dtype=torch.bool, device=device)
@@ -155,6 +157,11 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
     def num_undirected_edges(self) -> int:
         """Edges counted once."""
         return int(self.edge_index.shape[1]) // 2
+
+    @property
+    def target(self) -> Target:
+        """What the labels are."""
+        return Target.of(self.y, self.get("label_names"))
 
     @property
     def canonical(self) -> Canonical:

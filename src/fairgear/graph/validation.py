@@ -106,12 +106,6 @@ def _same_set(first: Tensor, second: Tensor) -> bool:
     return bool(a == b)
 
 
-def check_labels(y: Tensor, num_nodes: int) -> None:
-    """Labels are 0 or 1, or −1 where unknown."""
-    _check_vector("labels y", y, num_nodes, torch.int64)
-    _check_values("labels y", y, (-1, 0, 1), "0, 1, or -1 where unknown", "recode the label")
-
-
 def check_kind(kind: str) -> None:
     """The kind of the sensitive attribute is a known one."""
     if kind not in SENSITIVE_KINDS:

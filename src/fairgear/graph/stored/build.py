@@ -27,6 +27,7 @@ from fairgear.graph.tables.features import (
     without_missing,
 )
 from fairgear.graph.tables.identity import repeated_ids
+from fairgear.graph.tables.labels import LabelColumn
 from fairgear.graph.tables.table_graph import label_and_group, table_features
 from fairgear.graph.tables.values import TwoValues
 from fairgear.progress import bar, log
@@ -82,7 +83,7 @@ def build_stored(
             "name": columns.name,
             "feature_names": known.encoding.feature_names,
             "sens_column": known.encoding.sens_column,
-            "label_names": known.label.names,
+            "label_names": known.label.names or None,
             "sens_names": known.group.names,
         }
         meta = write_meta(partial, digests | found, facts)
@@ -108,7 +109,7 @@ class _Survey:
     """What must be known of all rows before any of them can be encoded."""
 
     encoding: Encoding
-    label: TwoValues
+    label: LabelColumn
     group: TwoValues
     node_id: Ints
 
@@ -132,7 +133,7 @@ def _survey(
     without_missing([], group.codes < 0, sensitive=columns.sensitive, policy="refuse", notes=notes)
     if encoding is None:
         found = _columns(table, columns, group, notes)
-        encoding = Encoding.of(found, columns.sensitive, group.names, notes)
+        encoding = Encoding.of(found, columns.sensitive, group.names, notes).for_label(label)
     return _Survey(encoding, label, group, node_id)
 
 
@@ -200,7 +201,7 @@ def _write_people(
         digests = {"x": writer.finish()}
     nobody = np.zeros(table.rows, np.bool_)
     vectors: dict[str, NDArray[Any]] = dict.fromkeys(MASKS, nobody)
-    vectors |= {"y": known.label.codes, "sens": known.group.codes, "node_id": known.node_id}
+    vectors |= {"y": known.label.values, "sens": known.group.codes, "node_id": known.node_id}
     return digests | write_arrays(folder, vectors)
 
 

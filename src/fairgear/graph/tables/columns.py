@@ -11,6 +11,7 @@ from typing import Required, TypedDict
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.similarity import SimilarityRule
+from fairgear.graph.tables.labels import TASKS
 from fairgear.graph.tables.values import Value, listed
 
 MISSING = ("refuse", "impute", "drop")
@@ -23,6 +24,7 @@ class ColumnOptions(TypedDict, total=False):
 
     sensitive: Required[str]
     label: str | None
+    task: str | None
     id: str | None
     positive: Value | None
     sensitive_one: Value | None
@@ -41,9 +43,11 @@ class TableColumns:
 
     Args:
         sensitive: the column of the sensitive attribute, two values; it stays among the features.
-        label: the column of the label, two values, missing where unknown; None without labels.
+        label: the column of the label, missing where unknown; None without labels.
+        task: "classification" or "regression"; by default two values, text and few different
+            numbers are classes, many different numbers are numbers.
         id: the column of ids; by default one called id or node_id, else ids are row numbers.
-        positive: the label that counts as 1; by default the larger.
+        positive: the label that counts as 1, where there are two; by default the larger.
         sensitive_one: the group that counts as 1; by default the larger.
         drop: columns to leave out.
         categorical: columns of numbers that are codes, to be encoded as text is.
@@ -58,6 +62,7 @@ class TableColumns:
 
     sensitive: str
     label: str | None = None
+    task: str | None = None
     id: str | None = None
     positive: Value | None = None
     sensitive_one: Value | None = None
@@ -72,6 +77,8 @@ class TableColumns:
     def __post_init__(self) -> None:
         if self.missing not in MISSING:
             raise _refused("missing", self.missing, ", ".join(MISSING))
+        if self.task not in (None, *TASKS):
+            raise _refused("task", self.task, ", ".join(TASKS))
         self._check_types()
         self._check_roles()
         if self.similarity is None and (self.neighbors is not None or self.standardize):
