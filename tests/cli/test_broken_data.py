@@ -78,7 +78,9 @@ CASES: dict[str, tuple[Callable[[], None], list[str], str]] = {
     "three groups": (changed(sex=list("fmdm") * 100), [CSV, *RIGHT], "only two groups"),
     "a gap in the group": (changed(sex=["f", "m", "f", ""] * 100), [CSV, *RIGHT], "100 missing"),
     "one label": (changed(approved="no"), [CSV, *RIGHT], "label column 'approved': got 1 values"),
-    "three labels": (changed(approved=list("abca") * 100), [CSV, *RIGHT], "'a', 'b', 'c'"),
+    "many labels": (changed(approved=[f"a{i}" for i in range(400)]), [CSV, *RIGHT], "400 values"),
+    "text as numbers": (nothing, [CSV, *RIGHT, "--task", "regression"], "text, such as"),
+    "no such task": (nothing, [CSV, *RIGHT, "--task", "ranking"], "classification, regression"),
     "no positive": (nothing, [CSV, *RIGHT, "--positive", "y"], "'no', 'yes'"),
     "no such group": (nothing, [CSV, *RIGHT, "--sensitive-one", "x"], "'female', 'male'"),
     "missing values": (changed(age=[1, None] * 200), [CSV, *RIGHT], "--missing impute"),
@@ -128,7 +130,11 @@ CASES: dict[str, tuple[Callable[[], None], list[str], str]] = {
     "evil inside": (pyg(more=Evil()), PT, "no PyG Data"),
     "plain pickle": (content(pickle.dumps(Evil()), "people.pt"), PT, "no PyG Data"),
     "pyg and similarity": (pyg(), [*PT, *SIMILAR], "both edges and a similarity"),
-    "pyg labels": (pyg(y=torch.arange(400)), PT, "400 values"),
+    "pyg labels": (
+        pyg(y=torch.arange(400)),
+        [*PT, "--task", "classification"],
+        "400 values",
+    ),
     "no graphml": (content("<a/>", "p.graphml"), ["p.graphml", *LABEL, *SENSITIVE], "in GraphML"),
     "no parquet": (content("<a/>", "p.parquet"), ["p.parquet", *RIGHT], "no table in Parquet"),
 }

@@ -58,7 +58,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"sens": torch.tensor([1, 1, 0])}, "1 values that differ from sens"),
     ({"sens_column": 2}, "allowed: 0 to 1"),
     ({"sens_kind": "continuous"}, "binary"),
-    ({"y": torch.tensor([0, 1, 2])}, "labels y: got the values 2"),
+    ({"y": torch.tensor([0, 1, -2])}, "labels y: got the values -2"),
     ({"node_id": torch.tensor([4, 4, 5])}, "1 repeated ids"),
     ({"feature_names": ["a", "a"]}, "distinct"),
     (

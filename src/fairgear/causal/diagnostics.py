@@ -14,6 +14,7 @@ from torch import Tensor
 from fairgear.causal.interventions import MIXED, assigned, whole_graph
 from fairgear.files import json_ready
 from fairgear.graph import SensitiveGraph, degrees
+from fairgear.graph.targets import known_labels, labels_differ
 
 if TYPE_CHECKING:
     from fairgear.causal.base import CausalModel
@@ -29,7 +30,8 @@ class Shape:
     """The minimum, the quartiles, the 95 % quantile and the maximum."""
     isolated: int
     label_homophily: float
-    """The share of edges, among people of known labels, that join equal labels; NaN if none."""
+    """The share of edges, among people of known labels, that join equal labels; NaN if none,
+    and for numbers."""
     sens_homophily: float
     """The share of edges that join people of the same group; NaN without edges."""
 
@@ -155,13 +157,14 @@ def _shape(graph: SensitiveGraph) -> Shape:
     degree = degrees(graph.edge_index, len(graph.x)).double()
     quantiles = torch.quantile(degree, torch.tensor([0, 0.25, 0.5, 0.75, 0.95, 1.0]).to(degree))
     source, target = graph.edge_index
-    known = (graph.y[source] >= 0) & (graph.y[target] >= 0)
+    known = known_labels(graph.y)[source] & known_labels(graph.y)[target]
+    alike = (graph.y[source] == graph.y[target])[known]
     return Shape(
         edges=graph.num_undirected_edges,
         degree_mean=float(degree.mean()),
         degree_quantiles=tuple(quantiles.tolist()),
         isolated=int((degree == 0).sum()),
-        label_homophily=_share((graph.y[source] == graph.y[target])[known]),
+        label_homophily=math.nan if graph.target.is_number else _share(alike),
         sens_homophily=_share(graph.sens[source] == graph.sens[target]),
     )
 
@@ -180,7 +183,7 @@ def _effect(name: str, graph: SensitiveGraph, world: SensitiveGraph, before: Sha
         feature_change=float(scaled[set_to].mean()) if bool(set_to.any()) and columns else 0.0,
         edges_added=added.shape[1],
         edges_removed=removed.shape[1],
-        labels_changed=int(((world.y != graph.y) & (graph.y >= 0)).sum()),
+        labels_changed=int((labels_differ(world.y, graph.y) & known_labels(graph.y)).sum()),
         before=before,
         after=_shape(world),
     )

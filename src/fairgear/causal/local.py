@@ -19,6 +19,7 @@ from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.canonical import versions
 from fairgear.graph.edges import changed_arcs, changed_edges
+from fairgear.graph.targets import labels_differ
 
 _NONE = torch.empty(0, dtype=torch.int64)
 _NO_WEIGHTS = torch.empty(0, dtype=torch.float64)
@@ -66,7 +67,7 @@ class LocalWorld:
         world = make()
         moved = (world.x != factual.x).any(dim=1) | (world.sens != factual.sens)
         rows = moved.nonzero()[:, 0]
-        labelled = (world.y != factual.y).nonzero()[:, 0]
+        labelled = labels_differ(world.y, factual.y).nonzero()[:, 0]
         removed, _ = _edges_beyond(factual, world)
         added, weight = _edges_beyond(world, factual)
         return cls(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
 
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.targets import known_labels
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class GraphStatistics:
     sensitive_rate: float
     labelled: int
     positive_rate: float
+    """NaN without known labels, and where they are not of two classes."""
     isolated: int
     train: int
     val: int
@@ -36,8 +39,8 @@ def statistics(graph: SensitiveGraph) -> GraphStatistics:
     source, target = graph.edge_index
     once = 1 if graph.directed else 2
     intra = int((graph.sens[source] == graph.sens[target]).sum()) // once
-    labelled = graph.y >= 0
-    known = int(labelled.sum())
+    labelled = known_labels(graph.y)
+    known, two = int(labelled.sum()), graph.target.is_binary
     return GraphStatistics(
         name=graph.name,
         nodes=n,
@@ -48,7 +51,7 @@ def statistics(graph: SensitiveGraph) -> GraphStatistics:
         average_degree=graph.edge_index.shape[1] / n + 1,
         sensitive_rate=float(graph.sens.double().mean()),
         labelled=known,
-        positive_rate=float(graph.y[labelled].double().mean()) if known else float("nan"),
+        positive_rate=float(graph.y[labelled].double().mean()) if known and two else math.nan,
         isolated=n - len(torch.unique(graph.edge_index)),
         train=int(graph.train_mask.sum()),
         val=int(graph.val_mask.sum()),

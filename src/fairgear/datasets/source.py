@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from fairgear.graph.tables import Encoding
 
 _OPTIONAL_COLUMNS = (
-    *("label", "id", "positive", "sensitive_one", "against", "similarity", "neighbors", "weight"),
+    *("label", "task", "id", "positive", "sensitive_one", "against", "similarity", "neighbors"),
+    "weight",
 )
 
 
@@ -25,7 +26,9 @@ class FileOptions(Config):
     """What the columns of a user's file mean; nothing is set for a dataset of fairgear."""
 
     label: str = ""
-    """Column to predict, two values; empty where unknown."""
+    """Column to predict: classes or a number; empty where unknown."""
+    task: Annotated[str, OneOf("", "classification", "regression")] = ""
+    """classification or regression. [default: by the label's values]"""
     sensitive: str = ""
     """Column of the sensitive attribute, or such as "age<40"."""
     id: str = ""
@@ -45,7 +48,7 @@ class FileOptions(Config):
     standardize: bool = False
     """For --similarity: give columns the same weight."""
     positive: str = ""
-    """Label that counts as 1. [default: last when sorted]"""
+    """Of two labels the one that counts as 1. [default: last]"""
     sensitive_one: str = ""
     """Group that counts as 1. [default: last when sorted]"""
     against: str = ""

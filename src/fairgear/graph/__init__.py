@@ -21,6 +21,7 @@ from fairgear.graph.tables import (
     from_scipy,
     from_tables,
 )
+from fairgear.graph.targets import Target
 
 __all__ = [
     "SPLITS",
@@ -31,6 +32,7 @@ __all__ = [
     "SimilarityMechanism",
     "SimilarityRule",
     "TableColumns",
+    "Target",
     "build_stored",
     "closed_neighborhood_mean",
     "communities",

@@ -15,6 +15,7 @@ from fairgear.graph import validation
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.canonical import Canonical
 from fairgear.graph.edges import sort_edges, sorting_order
+from fairgear.graph.targets import Target, check_labels
 from fairgear.streams import raw_bytes
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         x: features (n, d), finite floats.
         edge_index: (2, E), no self-loops; stored sorted. Both directions of each edge, or each arc
             once, from row 0 to row 1, if `directed`.
-        y: labels 0 or 1, −1 where unknown; all unknown if not given.
+        y: labels: classes from 0 as int64, −1 where unknown, or numbers as float64, NaN where
+            unknown; all unknown if not given. A field `label_names` may name the classes.
         sens: everybody's group by the sensitive attributes, int64: 0 and 1 for the binary kind,
             0 to m − 1 for the categorical one.
         sens_column: the column of `x` that holds `sens`, or None.
@@ -130,17 +132,13 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             edge_index = sort_edges(edge_index, n)
         elif edge_weight is not None and not stored.holds("edge_weight", edge_weight):
             validation.check_weights(edge_weight, edge_index, n, directed=directed)
-        validation.check_kind(sens_kind)
-        if attributes is None and sens_kind != "binary":
-            attributes = validation.unnamed_attributes(sens)
-        if attributes is not None:
-            sens_kind = "binary" if len(attributes) == 2 else "categorical"
+        attributes = validation.checked_attributes(attributes, sens_kind, sens)
         groups = 2 if attributes is None else len(attributes)
         same = stored is not None and x_known and stored.holds("sens", sens)
         if stored is None or not same or sens_column != stored.sens_column:
             validation.check_sensitive(sens, x, sens_column, groups)
         y = torch.full((n,), -1, device=device) if y is None else y
-        validation.check_labels(y, n)
+        check_labels(y, n, extra.get("label_names"))
         node_id = torch.arange(n, device=device) if node_id is None else node_id
         validation.check_node_ids(node_id, n)
         empty = torch.zeros(n, dtype=torch.bool, device=device)
@@ -155,7 +153,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         super().__init__(x=x, edge_index=edge_index, y=y, **extra)
         self.sens = sens
         self.sens_column = sens_column
-        self.sens_kind = sens_kind
+        self.sens_kind = "binary" if groups == 2 else "categorical"
         self.attributes = attributes
         self.node_id = node_id
         for key, mask in masks.items():
@@ -200,6 +198,11 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
     def num_groups(self) -> int:
         """Groups by the sensitive attributes; `sens` numbers them from 0."""
         return 2 if self.attributes is None else len(self.attributes)
+
+    @property
+    def target(self) -> Target:
+        """What the labels are."""
+        return Target.of(self.y, self.get("label_names"))
 
     @property
     def canonical(self) -> Canonical:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
+from fairgear.graph.targets import known_labels, strata
 from fairgear.progress import log
 from fairgear.registry import Registry
 from fairgear.settings import check_seed
@@ -37,6 +38,8 @@ def split(
 ) -> SensitiveGraph:
     """The graph with fresh masks over its labelled nodes.
 
+    Several classes have the same share of each mask, and so has every tenth of the numbers.
+
     Args:
         graph: a graph; its labels decide which nodes take part.
         name: `sixty-twenty-twenty` (the paper's text) or `released` (the authors' code: balanced
@@ -46,7 +49,7 @@ def split(
     """
     draw = SPLITS[name]
     by_id = graph.canonical.rows.numpy()
-    y = graph.y.cpu().numpy()[by_id]
+    y = strata(graph.y.cpu().numpy()[by_id])
     if not (y >= 0).any():
         raise GraphError("labels y", "none known", "labelled nodes", "give labels")
     rng = np.random.default_rng(check_seed("seed of the split", seed))
@@ -70,8 +73,11 @@ def _sixty_twenty_twenty(
             "leave it out or use the split 'released'",
         )
     order = rng.permutation(labelled)
-    first, second = round(0.6 * len(order)), round(0.8 * len(order))
-    return order[:first], order[first:second], order[second:]
+    # Two classes are drawn together, as in the paper.
+    parts = [order] if y.max() < 2 else [order[y[order] == part] for part in range(y.max() + 1)]
+    drawn = [np.split(part, [round(0.6 * len(part)), round(0.8 * len(part))]) for part in parts]
+    train, val, test = (np.concatenate(of_part) for of_part in zip(*drawn, strict=True))
+    return train, val, test
 
 
 def _released(
@@ -85,10 +91,11 @@ def _released(
             "say how many labels training may use, for instance 1000",
         )
     train, val, test = [], [], []
-    for label in (0, 1):
+    classes = max(2, int(y.max()) + 1)
+    for label in range(classes):
         order = rng.permutation(labelled[y[labelled] == label])
         half, three_quarters = len(order) // 2, int(0.75 * len(order))
-        train.append(order[: min(half, train_labels // 2)])
+        train.append(order[: min(half, train_labels // classes)])
         val.append(order[half:three_quarters])
         test.append(order[three_quarters:])
     return np.concatenate(train), np.concatenate(val), np.concatenate(test)
@@ -116,7 +123,7 @@ def split_file(graph: SensitiveGraph, name: str, *, seed: int) -> SensitiveGraph
 
 def _given(graph: SensitiveGraph) -> SensitiveGraph:
     """The graph with its own masks, restricted to labelled people."""
-    masks = {key: graph[key] & (graph.y >= 0) for key in MASKS}
+    masks = {key: graph[key] & known_labels(graph.y) for key in MASKS}
     counts = {key: int(mask.sum()) for key, mask in masks.items()}
     if not all(counts.values()):
         empty = next(key for key, count in counts.items() if not count)
@@ -136,7 +143,8 @@ def _given(graph: SensitiveGraph) -> SensitiveGraph:
 
 
 def _balanced_labels(graph: SensitiveGraph) -> int:
-    counts = {name: int((graph.y == code).sum()) for code, name in _class_names(graph).items()}
+    part = strata(graph.y.cpu().numpy())
+    counts = {name: int((part == code).sum()) for code, name in _part_names(graph, part).items()}
     if min(counts.values()) < 2:
         raise ParameterError(
             "--split released",
@@ -144,26 +152,33 @@ def _balanced_labels(graph: SensitiveGraph) -> int:
             "at least 2 people with each label",
             "label more people, or use --split sixty-twenty-twenty",
         )
-    return 2 * (min(counts.values()) // 2)
+    return len(counts) * (min(counts.values()) // 2)
+
+
+def _part_names(graph: SensitiveGraph, part: Indices) -> dict[int, str]:
+    if graph.target.is_number:
+        return {code: f"part {code + 1} of the numbers" for code in range(int(part.max()) + 1)}
+    return dict(enumerate(graph.target.classes))
 
 
 def _check_classes(graph: SensitiveGraph, name: str) -> None:
-    """Refuse training or validation people of one class only."""
+    """Refuse training or validation people of one class only, or with one number."""
+    remedy = "correct the masks" if name == GIVEN else "draw with another --seed"
     for key, part in zip(MASKS[:2], _PARTS[:2], strict=True):
         chosen = graph.y[graph[key]]
-        for code, label in _class_names(graph).items():
+        if graph.target.is_number:
+            if len(torch.unique(chosen)) < 2:
+                got, allowed = f"{len(chosen)} with one number at most", "numbers that differ"
+                raise GraphError(f"{part} people", got, allowed, f"label more people, or {remedy}")
+            continue
+        for code, label in enumerate(graph.target.classes):
             if not (chosen == code).any():
-                remedy = "correct the masks" if name == GIVEN else "draw with another --seed"
                 raise GraphError(
                     f"{part} people",
                     f"{len(chosen)}, none of the class {label!r}",
                     "people of each class",
                     f"add people with a label to the table, or {remedy}",
                 )
-
-
-def _class_names(graph: SensitiveGraph) -> dict[int, str]:
-    return dict(enumerate(graph.get("label_names") or ("0", "1")))
 
 
 SPLITS.add("sixty-twenty-twenty", _sixty_twenty_twenty)

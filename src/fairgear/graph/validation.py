@@ -149,20 +149,12 @@ def _same_set(first: Tensor, second: Tensor) -> bool:
     return bool(a == b)
 
 
-def check_labels(y: Tensor, num_nodes: int) -> None:
-    """Labels are 0 or 1, or −1 where unknown."""
-    _check_vector("labels y", y, num_nodes, torch.int64)
-    _check_values("labels y", y, (-1, 0, 1), "0, 1, or -1 where unknown", "recode the label")
-
-
-def check_kind(kind: str) -> None:
-    """The kind of the sensitive attribute is a known one."""
+def checked_attributes(attributes: Attributes | None, kind: str, sens: Tensor) -> Attributes | None:
+    """Those given; for several groups without names, one attribute with codes for names."""
     if kind not in SENSITIVE_KINDS:
         raise GraphError("sens_kind", repr(kind), SENSITIVE_KINDS, "declare a known kind")
-
-
-def unnamed_attributes(sens: Tensor) -> Attributes:
-    """One attribute whose values have their codes for names."""
+    if attributes is not None or kind == "binary":
+        return attributes
     _check_vector("sensitive attribute sens", sens, len(sens), torch.int64)
     return Attributes.single("s", [str(code) for code in range(int(sens.max()) + 1)])
 

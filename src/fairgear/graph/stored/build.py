@@ -35,6 +35,7 @@ from fairgear.graph.tables.features import (
     without_missing,
 )
 from fairgear.graph.tables.identity import repeated_ids
+from fairgear.graph.tables.labels import LabelColumn
 from fairgear.graph.tables.table_graph import label_and_group, table_features
 from fairgear.graph.tables.two_groups import TwoGroups
 from fairgear.graph.tables.values import TwoValues
@@ -98,7 +99,7 @@ def build_stored(
             "name": columns.name,
             "feature_names": known.encoding.feature_names,
             "sens_column": known.encoding.sens_column,
-            "label_names": known.label.names,
+            "label_names": known.label.names or None,
             "sens_names": known.group.names,
             **({"directed": True} if directed else {}),
         }
@@ -125,7 +126,7 @@ class _Survey:
     """What must be known of all rows before any of them can be encoded."""
 
     encoding: Encoding
-    label: TwoValues
+    label: LabelColumn
     group: TwoValues
     node_id: Ints
 
@@ -166,6 +167,7 @@ def _survey(
         found = _columns(table, columns, group, notes)
         against = columns.against
         encoding = Encoding.of(found, columns.sensitive, group.names, notes, against=against)
+        encoding = encoding.for_label(label)
     return _Survey(encoding, label, group, node_id)
 
 
@@ -240,7 +242,7 @@ def _write_people(
         digests = {"x": writer.finish()}
     nobody = np.zeros(table.rows, np.bool_)
     vectors: dict[str, NDArray[Any]] = dict.fromkeys(MASKS, nobody)
-    vectors |= {"y": known.label.codes, "sens": known.group.codes, "node_id": known.node_id}
+    vectors |= {"y": known.label.values, "sens": known.group.codes, "node_id": known.node_id}
     return digests | write_arrays(folder, vectors)
 
 

@@ -11,6 +11,7 @@ from typing import Required, TypedDict
 from fairgear.column_names import unknown_column
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.similarity import SimilarityRule
+from fairgear.graph.tables.labels import TASKS
 from fairgear.graph.tables.values import Value
 
 MISSING = ("refuse", "impute", "drop")
@@ -23,6 +24,7 @@ class ColumnOptions(TypedDict, total=False):
 
     sensitive: Required[str]
     label: str | None
+    task: str | None
     id: str | None
     positive: Value | None
     sensitive_one: Value | None
@@ -46,9 +48,11 @@ class TableColumns:
     Args:
         sensitive: the column of the sensitive attribute, two values; it stays among the features.
             A comparison of a column with a number, such as "age<40", takes the column's place.
-        label: the column of the label, two values, missing where unknown; None without labels.
+        label: the column of the label, missing where unknown; None without labels.
+        task: "classification" or "regression"; by default two values, text and few different
+            numbers are classes, many different numbers are numbers.
         id: the column of ids; by default one called id or node_id, else ids are row numbers.
-        positive: the label that counts as 1; by default the larger.
+        positive: the label that counts as 1, where there are two; by default the larger.
         sensitive_one: the group that counts as 1; by default the larger.
         against: the value of the sensitive column that counts as 0; all others count as 1.
         drop: columns to leave out.
@@ -68,6 +72,7 @@ class TableColumns:
 
     sensitive: str
     label: str | None = None
+    task: str | None = None
     id: str | None = None
     positive: Value | None = None
     sensitive_one: Value | None = None
@@ -86,6 +91,8 @@ class TableColumns:
     def __post_init__(self) -> None:
         if self.missing not in MISSING:
             raise _refused("missing", self.missing, ", ".join(MISSING))
+        if self.task not in (None, *TASKS):
+            raise _refused("task", self.task, ", ".join(TASKS))
         self._check_types()
         self._check_roles()
         if self.similarity is None and (self.neighbors is not None or self.standardize):

@@ -19,6 +19,7 @@ from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.graph.tables.columns import ID_NAMES, ColumnOptions, TableColumns
 from fairgear.graph.tables.encoding import Encoding
 from fairgear.graph.tables.identity import Rows, check_exact
+from fairgear.graph.tables.labels import FEW, REGRESSION
 from fairgear.graph.tables.links import Ties, edge_weights, has_directions
 from fairgear.graph.tables.table_graph import EdgeList, table_graph
 
@@ -148,7 +149,7 @@ def data_graph(
             nodes[name] = _attribute(data, name, len(x))
     _check_ids(data, x, features, columns.id_column(nodes.columns))
     if columns.label is not None and columns.label in nodes:
-        nodes[columns.label] = _known(nodes[columns.label])
+        nodes[columns.label] = _known(nodes[columns.label], columns.task)
     columns = _with_own_column(
         nodes, features if encoding is None else [encoding.sensitive], columns
     )
@@ -190,14 +191,23 @@ def _attribute(data: Data, name: str, count: int, what: str = "node") -> pd.Seri
     return pd.Series(value)
 
 
-def _known(label: pd.Series) -> pd.Series:
-    """The label with −1 as missing, unless the two labels are −1 and 1."""
+def _known(label: pd.Series, task: str | None) -> pd.Series:
+    """The label with −1 as missing where the others are classes from 0; not if they are numbers.
+
+    The two labels may be −1 and 1.
+    """
     try:
         values = set(label.dropna().tolist())
     except TypeError:
         # Lists and the like are refused with those of all other columns.
         return label
-    return label.where(label != -1) if values <= {-1, 0, 1} and 0 in values else label
+    classes = values - {-1}
+    try:
+        from_zero = 0 in classes and all(v >= 0 and v == int(v) for v in classes)
+    except (TypeError, ValueError, OverflowError):
+        return label
+    many = task is None and len(classes) > FEW and not pd.api.types.is_integer_dtype(label.dtype)
+    return label.where(label != -1) if from_zero and task != REGRESSION and not many else label
 
 
 def _with_own_column(

@@ -27,6 +27,7 @@ from fairgear.graph.tables.features import (
     NumberColumn,
     checked_numbers,
 )
+from fairgear.graph.tables.labels import CLASSIFICATION, REGRESSION, LabelColumn
 from fairgear.graph.tables.values import Value, known_codes, spelled, unusable
 
 # Beside a model that was trained on a user's file, and in the folder of a stored graph.
@@ -93,6 +94,8 @@ class Encoding:
         low, high: of every feature, scaled to −1 and 1.
         mean, spread: of every feature, where rows were standardized before they were compared.
         against: the value of the sensitive column that was compared with all others, if one was.
+        task: "classification" or "regression" where the label has not two values.
+        classes: those of a label with several, in their order.
     """
 
     columns: tuple[ColumnCode, ...]
@@ -103,6 +106,8 @@ class Encoding:
     mean: tuple[float, ...] | None = None
     spread: tuple[float, ...] | None = None
     against: str | None = None
+    task: str = ""
+    classes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -159,6 +164,14 @@ class Encoding:
         low, high = torch.tensor([self.low, self.high], dtype=torch.float64)
         return ColumnScale(low, high, self.sens_column)
 
+    def for_label(self, label: LabelColumn) -> Self:
+        """The same encoding, which reads labels as these; two classes are read anew each time."""
+        if label.is_number:
+            return replace(self, task=REGRESSION, classes=())
+        if len(label.names) == 2:
+            return replace(self, task="", classes=())
+        return replace(self, task=CLASSIFICATION, classes=label.names)
+
     def with_moments(self, values: Floats) -> Self:
         """The same encoding that also standardizes, by the moments of the training features."""
         mean, spread = (
@@ -199,6 +212,8 @@ class Encoding:
             raise _unlike("--standardize", "columns to be standardized", "none", "leave it out")
         if columns.rule is not None and not columns.standardize and self.mean is not None:
             raise _unlike("--standardize", "none", "it", "add --standardize")
+        if self.task and columns.label is not None and columns.task not in (None, self.task):
+            raise _unlike("--task", repr(columns.task), repr(self.task), "leave it out")
         aside = {columns.label: "--label", columns.id: "--id"}
         aside |= dict.fromkeys(columns.drop, "--drop")
         for name in self.names:

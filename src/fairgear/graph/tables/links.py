@@ -10,9 +10,10 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from fairgear.column_names import listed
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.tables.identity import Rows
-from fairgear.graph.tables.values import listed, spelled
+from fairgear.graph.tables.values import spelled
 
 Floats = NDArray[np.float64]
 

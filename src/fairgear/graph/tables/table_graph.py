@@ -27,14 +27,11 @@ from fairgear.graph.tables.features import (
     without_missing,
 )
 from fairgear.graph.tables.identity import Identity, Rows, edges_between
+from fairgear.graph.tables.labels import LabelColumn, known_label, label_column, no_labels
 from fairgear.graph.tables.links import Ties, linked, weight_column
 from fairgear.graph.tables.two_groups import TwoGroups
-from fairgear.graph.tables.values import (
-    TwoValues,
-    known_codes,
-    label_values,
-    sensitive_values,
-)
+from fairgear.graph.tables.values import TwoValues, known_codes, sensitive_values
+from fairgear.graph.targets import is_known
 from fairgear.progress import log
 
 # Rows from which it pays to cache the edges of a table.
@@ -93,7 +90,8 @@ def table_graph(
         against = columns.against
         encoding = Encoding.of(features, columns.sensitive, group.names, notes, against=against)
         encoding = encoding.with_moments(values) if columns.standardize else encoding
-    y, sens = label.codes[keep], group.codes[keep]
+        encoding = encoding.for_label(label)
+    y, sens = label.values[keep], group.codes[keep]
     _warn(values, encoding, {columns.sensitive: sens, columns.label: y}, columns, notes)
     fields: dict[str, Any] = {
         "y": torch.from_numpy(y),
@@ -102,7 +100,7 @@ def table_graph(
         "feature_names": encoding.feature_names,
         "node_id": torch.from_numpy(people.node_id[keep]),
         "name": columns.name,
-        "label_names": label.names,
+        **({"label_names": label.names} if label.names else {}),
         "sens_names": group.names,
         "encoding": encoding,
         **({} if people.names is None else {"node_names": people.names}),
@@ -122,9 +120,8 @@ def table_graph(
         assert edges is not None, "checked above"
         joined = _edges(edges, people, columns, keep, notes)
         graph = SensitiveGraph(encoding.scale(raw), **joined, **fields)
-    for name, coded in ((columns.label, label), (columns.sensitive, group)):
-        if name is not None:
-            notes.append(f"{name}: {coded.names[1]} counts as 1, {coded.names[0]} as 0")
+    notes += [] if columns.label is None else [label.note(columns.label)]
+    notes.append(f"{columns.sensitive}: {group.names[1]} counts as 1, {group.names[0]} as 0")
     for note in notes:
         log(f"{columns.name}: {note}")
     return graph
@@ -170,11 +167,9 @@ def _ties(edges: EdgeList, people: Identity, weight: str | None, notes: list[str
 
 def label_and_group(
     column: Callable[[str], pd.Series], count: int, columns: TableColumns, encoding: Encoding | None
-) -> tuple[TwoValues, TwoValues]:
+) -> tuple[LabelColumn, TwoValues]:
     """The label and the sensitive attribute; the latter as in training if there is an encoding."""
-    label = TwoValues(np.full(count, -1, dtype=np.int64), ("0", "1"))
-    if columns.label is not None:
-        label = label_values(column(columns.label), columns.label, columns.positive)
+    label = _label(column, count, columns, encoding)
     held, name = column(columns.sensitive), columns.sensitive
     if encoding is not None:
         next_step = "recode the column, or leave those rows out"
@@ -182,6 +177,18 @@ def label_and_group(
             known_codes(held, name, encoding.groups, next_step), encoding.groups
         )
     return label, sensitive_values(held, name, columns.sensitive_one)
+
+
+def _label(
+    column: Callable[[str], pd.Series], count: int, columns: TableColumns, encoding: Encoding | None
+) -> LabelColumn:
+    """The label; several classes and numbers as in training if there is an encoding."""
+    if columns.label is None:
+        return no_labels(count)
+    held, name = column(columns.label), columns.label
+    if encoding is not None and encoding.task:
+        return known_label(held, name, encoding.task, encoding.classes)
+    return label_column(held, name, columns.task, columns.positive)
 
 
 def table_features(
@@ -232,7 +239,7 @@ def table_features(
 def _warn(
     values: Floats,
     encoding: Encoding,
-    known: Mapping[str | None, NDArray[np.int64]],
+    known: Mapping[str | None, NDArray[Any]],
     columns: TableColumns,
     notes: list[str],
 ) -> None:
@@ -255,9 +262,13 @@ def _warn(
         )
 
 
-def _is_copy(values: Floats, codes: NDArray[np.int64]) -> bool:
-    """Whether a feature tells 0 from 1 by one value each, wherever they are known."""
-    one, zero = values[codes == 1], values[codes == 0]
-    if not len(one) or not len(zero) or one[0] == zero[0]:
+def _is_copy(values: Floats, codes: NDArray[Any]) -> bool:
+    """Whether a feature tells the classes by one value each, or is the number, where known."""
+    known = is_known(codes)
+    if codes.dtype.kind == "f":
+        return bool(known.any()) and bool((values[known] == codes[known]).all())
+    parts = [values[codes == code] for code in np.unique(codes[known])]
+    firsts = {float(part[0]) for part in parts}
+    if len(parts) < 2 or len(firsts) < len(parts):
         return False
-    return bool((one == one[0]).all() and (zero == zero[0]).all())
+    return all(bool((part == part[0]).all()) for part in parts)

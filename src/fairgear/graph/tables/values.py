@@ -63,18 +63,10 @@ class TwoValues:
     names: tuple[str, str]
 
 
-def label_values(column: pd.Series, name: str, positive: Value | None) -> TwoValues:
-    """The label; any number of rows may have none."""
-    codes, found = levels_of(column, name)
-    if not found:
-        return TwoValues(codes, ("0", "1"))
-    if len(found) != 2:
-        raise GraphError(
-            f"label column {name!r}",
-            f"{len(found)} values: {listed(found)}{_gaps(codes)}",
-            "two values, and nothing where the label is unknown",
-            "recode the label to two values, or name another column with --label",
-        )
+def two_labels(
+    codes: NDArray[np.int64], found: tuple[str, str], name: str, positive: Value | None
+) -> TwoValues:
+    """The label, where it has two values; any number of rows may have none."""
     return _coded(codes, found, positive, f"label column {name!r}", "--positive")
 
 
@@ -87,7 +79,7 @@ def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValu
             next_step = "compare one group with all others: --against VALUE"
         raise GraphError(
             f"sensitive column {name!r}",
-            f"{len(found)} values: {listed(found)}{_gaps(codes)}" if found else "no value at all",
+            f"{len(found)} values: {listed(found)}{gaps(codes)}" if found else "no value at all",
             "two values; only two groups are supported for now",
             next_step,
         )
@@ -106,7 +98,8 @@ def known_codes(
     return np.array([*(levels.index(value) for value in found), -1], dtype=np.int64)[codes]
 
 
-def _gaps(codes: NDArray[np.int64]) -> str:
+def gaps(codes: NDArray[np.int64]) -> str:
+    """How many values are missing, for a message."""
     # A word such as None may have been meant as a value.
     count = int((codes < 0).sum())
     return f", and {count} missing (in text files NA, NULL, None and ? are)" if count else ""
