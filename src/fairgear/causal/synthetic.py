@@ -9,6 +9,9 @@ Three settings, 0 in the paper, make graphs whose neighbours matter:
 noise   X_i sees U_i = Z_i[columns] + noise · E_i in place of Z_i[columns], with E_i ~ N(0, I) kept
 shape   where S_i = 1, stretch · (U_i + skew · √(1 + U_i²)) in place of U_i, column by column
 w_n     adds w_n · mean of w·Z over i and its neighbours to the score of Y_i
+
+With `groups` m above 2, S_i is uniform on 0 to m − 1, X_i adds v_S with a direction v_s for each
+group but the first, and the label takes S/(m − 1) where it takes S.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from fairgear.causal.interventions import as_assignment
 from fairgear.causal.local import LocalWorld, Snapshot, changing
 from fairgear.causal.surroundings import Surroundings
 from fairgear.errors import GraphError, ParameterError
-from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, undirected_edges
+from fairgear.graph import Attributes, SensitiveGraph, closed_neighborhood_mean, undirected_edges
 from fairgear.progress import bar
 from fairgear.settings import Config, Range, check_seed
 
@@ -53,6 +56,7 @@ class SyntheticSettings(Config):
         w_n: the weight of the neighbourhood's latent scores in the label.
         noise: the standard deviation of what features add to the latent variables.
         shape: how much the groups differ in spread and skewness.
+        groups: how many there are; with more than two, `p` says nothing.
     """
 
     n: Annotated[int, Range(1, 2**40)] = 2000
@@ -65,6 +69,7 @@ class SyntheticSettings(Config):
     w_n: Annotated[float, Range(-1e6, 1e6)] = 0.0
     noise: Annotated[float, Range(0, 1e6)] = 0.0
     shape: Annotated[float, Range(0, 10)] = 0.0
+    groups: Annotated[int, Range(2, 1000)] = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,7 +103,8 @@ class SyntheticMechanism:
 
     def total(self, own: Tensor, sens_around: Tensor, own_around: Tensor) -> Tensor:
         """The score from a person's own part and the means of `spread` around them."""
-        return own + self.settings.w_s * sens_around + self.settings.w_n * own_around
+        weight = self.settings.w_s / (self.settings.groups - 1)
+        return own + weight * sens_around + self.settings.w_n * own_around
 
     def spread(self, own: Tensor, sens: Tensor) -> tuple[Tensor, Tensor]:
         """What of a person enters the scores of their neighbours; sums are exact."""
@@ -117,6 +123,7 @@ class SyntheticMechanism:
         """The sensitive column, then d columns: what is seen of Z, as the group's shape has it."""
         v, columns = self.v.to(latent.device), self.columns.to(latent.device)
         one = sens.to(latent.dtype)[:, None]
+        moved = one * v if self.settings.groups == 2 else v[sens]
         seen = latent[:, columns]
         if self.settings.noise:
             seen = seen + self.settings.noise * latent[:, self.settings.d_z :]
@@ -124,8 +131,8 @@ class SyntheticMechanism:
             # Sums, products and roots alone: they round the same wherever a row stands.
             skew, stretch = self.skew.to(latent.device), self.stretch.to(latent.device)
             bent = stretch * (seen + skew * (1 + seen * seen).sqrt())
-            seen = torch.where(one == 1, bent, seen)
-        return torch.cat([one, seen + one * v], dim=1).float()
+            seen = torch.where(one >= 1, bent, seen)
+        return torch.cat([one, seen + moved], dim=1).float()
 
 
 def sample(
@@ -144,6 +151,10 @@ def sample(
     if settings.noise:
         noise = torch.from_numpy(rng.standard_normal((settings.n, settings.d)))
         latent = torch.cat([latent, noise], dim=1)
+    if settings.groups > 2:
+        sens = torch.from_numpy(rng.integers(settings.groups, size=settings.n))
+        more = torch.from_numpy(rng.standard_normal((settings.groups - 2, settings.d)))
+        v = torch.cat([torch.zeros_like(v)[None], v[None], more])
     draft = SyntheticMechanism(settings, v, w, columns, stretch.exp(), skew.tanh(), 0.0)
     edge_index = _Pairs(draft.traits(latent), settings).edges(sens)
     scores = draft.scores(latent, sens, edge_index)
@@ -154,11 +165,17 @@ def sample(
         (scores > mechanism.label_threshold).long(),
         sens,
         sens_column=0,
+        attributes=_unnamed(settings.groups),
         name=name,
         feature_names=["s", *(f"z{int(c)}" for c in columns)],
         latent=latent,
         mechanism=mechanism,
     )
+
+
+def _unnamed(groups: int) -> Attributes | None:
+    names = [str(group) for group in range(groups)]
+    return None if groups == 2 else Attributes.single("s", names)
 
 
 class SyntheticCausalModel(CausalModel):

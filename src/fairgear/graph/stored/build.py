@@ -34,11 +34,11 @@ from fairgear.graph.tables.features import (
     feature_columns,
     without_missing,
 )
+from fairgear.graph.tables.groups import Groups
 from fairgear.graph.tables.identity import repeated_ids
 from fairgear.graph.tables.labels import LabelColumn
 from fairgear.graph.tables.table_graph import label_and_group, table_features
 from fairgear.graph.tables.two_groups import TwoGroups
-from fairgear.graph.tables.values import TwoValues
 from fairgear.progress import bar, log
 from fairgear.streams import NpyWriter
 
@@ -127,7 +127,7 @@ class _Survey:
 
     encoding: Encoding
     label: LabelColumn
-    group: TwoValues
+    group: Groups
     node_id: Ints
 
 
@@ -162,6 +162,10 @@ def _survey(
     columns.check_table(table.names, table.rows)
     node_id = _node_ids(table, columns.id_column(table.names, notes))
     label, group = label_and_group(table.column, table.rows, columns, encoding)
+    if len(group.names) > 2:
+        got = f"{len(group.names)} groups in {columns.sensitive!r}"
+        step = "compare one group with all others: --against VALUE"
+        raise GraphError("a stored graph", got, "two groups", step)
     without_missing([], group.codes < 0, sensitive=columns.sensitive, policy="refuse", notes=notes)
     if encoding is None:
         found = _columns(table, columns, group, notes)
@@ -172,7 +176,7 @@ def _survey(
 
 
 def _columns(
-    table: FeatureFile, columns: TableColumns, group: TwoValues, notes: list[str]
+    table: FeatureFile, columns: TableColumns, group: Groups, notes: list[str]
 ) -> Iterator[FeatureColumn]:
     """The columns that become features, without gaps."""
     aside = {columns.label, columns.id_column(table.names), *columns.drop}
@@ -234,7 +238,7 @@ def _write_people(
         bar("people", table.rows) as shown,
     ):
         for rows in table.chunks(encoding.names, size):
-            group = TwoValues(known.group.codes[done : done + len(rows)], known.group.names)
+            group = Groups(known.group.codes[done : done + len(rows)], known.group.names)
             features, _ = table_features(rows, group, own, encoding, [])
             writer.append(scale(torch.from_numpy(encoded_values(features))).numpy())
             done += len(rows)

@@ -16,6 +16,7 @@ import torch
 from fairgear.column_names import listed
 from fairgear.errors import FileError, GraphError
 from fairgear.files import write_json
+from fairgear.graph.attributes import Attributes
 from fairgear.graph.similarity_mechanism import ColumnScale
 from fairgear.graph.tables.columns import TableColumns
 from fairgear.graph.tables.features import (
@@ -88,19 +89,21 @@ class Encoding:
     """From the columns of a training table to features.
 
     Args:
-        columns: those that became features, in their order, the sensitive one among them.
-        sensitive: the sensitive one.
-        groups: its values that count as 0 and 1.
+        columns: those that became features, in their order. The sensitive one is among them where
+            it has two groups.
+        sensitive: the sensitive one, or several, joined by commas.
+        groups: the names of its groups, which are numbered from 0.
         low, high: of every feature, scaled to −1 and 1.
         mean, spread: of every feature, where rows were standardized before they were compared.
         against: the value of the sensitive column that was compared with all others, if one was.
         task: "classification" or "regression" where the label has not two values.
         classes: those of a label with several, in their order.
+        attributes: the sensitive attributes, where several make the groups.
     """
 
     columns: tuple[ColumnCode, ...]
     sensitive: str
-    groups: tuple[str, str]
+    groups: tuple[str, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
     mean: tuple[float, ...] | None = None
@@ -108,13 +111,14 @@ class Encoding:
     against: str | None = None
     task: str = ""
     classes: tuple[str, ...] = ()
+    attributes: Attributes | None = None
 
     @classmethod
     def of(
         cls,
         columns: Iterable[FeatureColumn],
         sensitive: str,
-        groups: tuple[str, str],
+        groups: tuple[str, ...],
         notes: list[str],
         *,
         against: Value | None = None,
@@ -154,9 +158,10 @@ class Encoding:
         return [name for code in self.columns for name in code.features]
 
     @property
-    def sens_column(self) -> int:
-        """The sensitive one among the features."""
-        return self.feature_names.index(self.sensitive)
+    def sens_column(self) -> int | None:
+        """The sensitive one among the features, where it is there."""
+        names = self.feature_names
+        return names.index(self.sensitive) if self.sensitive in names else None
 
     @property
     def scale(self) -> ColumnScale:
@@ -190,7 +195,8 @@ class Encoding:
             return values
         spread = np.array(self.spread)
         scaled: Floats = (values - np.array(self.mean)) / np.where(spread > 0, spread, 1.0)
-        scaled[:, self.sens_column] = values[:, self.sens_column]
+        if self.sens_column is not None:
+            scaled[:, self.sens_column] = values[:, self.sens_column]
         return scaled
 
     def text_columns(self) -> tuple[str, ...]:
@@ -231,6 +237,8 @@ class Encoding:
         if self.against is None:
             # As before there was such a thing: the same encoding is the same file.
             del held["against"]
+        if self.attributes is None:
+            del held["attributes"]
         write_json(path, {"format": _FORMAT, **held})
 
     @classmethod
@@ -241,9 +249,11 @@ class Encoding:
             if held.pop("format") != _FORMAT:
                 raise ValueError("another format")
             columns = tuple(ColumnCode(**_tuples(code)) for code in held.pop("columns"))
-            found = cls(columns, **_tuples(held))
+            several = held.pop("attributes", None)
+            attributes = None if several is None else Attributes.from_dict(several)
+            found = cls(columns, **_tuples(held), attributes=attributes)
             width = sum(len(code.features) for code in columns)
-            if not width == len(found.low) == len(found.high) or len(found.groups) != 2:
+            if not width == len(found.low) == len(found.high) or len(found.groups) < 2:
                 raise ValueError("another width")
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise FileError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairgear.column_names import listed
 from fairgear.errors import GraphError
+from fairgear.graph.attributes import Attributes
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.similarity_mechanism import cached_edges, similarity_graph
 from fairgear.graph.tables.columns import TableColumns
@@ -26,11 +27,11 @@ from fairgear.graph.tables.features import (
     feature_columns,
     without_missing,
 )
+from fairgear.graph.tables.groups import Groups, groups_of, known_groups, with_crossed
 from fairgear.graph.tables.identity import Identity, Rows, edges_between
 from fairgear.graph.tables.labels import LabelColumn, known_label, label_column, no_labels
 from fairgear.graph.tables.links import Ties, linked, weight_column
 from fairgear.graph.tables.two_groups import TwoGroups
-from fairgear.graph.tables.values import TwoValues, known_codes, sensitive_values
 from fairgear.graph.targets import is_known
 from fairgear.progress import log
 
@@ -76,6 +77,7 @@ def table_graph(
     nodes = nodes.rename(columns=str)
     # Logged at the end, so that an error stands alone.
     notes = list(notes)
+    nodes, columns, attributes = with_crossed(nodes, columns, encoding)
     nodes, columns = with_groups(nodes, columns, encoding, notes)
     names = list(nodes.columns)
     if encoding is not None:
@@ -84,13 +86,17 @@ def table_graph(
     column = columns.id_column(names, notes)
     people = Identity.of(ids if column is None else nodes[column], len(nodes), column)
     label, group = label_and_group(nodes.__getitem__, len(nodes), columns, encoding)
+    if attributes is not None:
+        group = group.numbered_as(attributes)
     features, keep = table_features(nodes, group, columns, encoding, notes)
     values = encoded_values(features)
     if encoding is None:
         against = columns.against
         encoding = Encoding.of(features, columns.sensitive, group.names, notes, against=against)
         encoding = encoding.with_moments(values) if columns.standardize else encoding
-        encoding = encoding.for_label(label)
+        encoding = replace(encoding.for_label(label), attributes=attributes)
+    if attributes is None and len(group.names) > 2:
+        attributes = Attributes.single(columns.sensitive, group.names)
     y, sens = label.values[keep], group.codes[keep]
     _warn(values, encoding, {columns.sensitive: sens, columns.label: y}, columns, notes)
     fields: dict[str, Any] = {
@@ -102,6 +108,7 @@ def table_graph(
         "name": columns.name,
         **({"label_names": label.names} if label.names else {}),
         "sens_names": group.names,
+        "attributes": attributes,
         "encoding": encoding,
         **({} if people.names is None else {"node_names": people.names}),
         **{key: torch.from_numpy(mask[keep]) for key, mask in (masks or {}).items()},
@@ -121,7 +128,7 @@ def table_graph(
         joined = _edges(edges, people, columns, keep, notes)
         graph = SensitiveGraph(encoding.scale(raw), **joined, **fields)
     notes += [] if columns.label is None else [label.note(columns.label)]
-    notes.append(f"{columns.sensitive}: {group.names[1]} counts as 1, {group.names[0]} as 0")
+    notes.append(group.note(columns.sensitive))
     for note in notes:
         log(f"{columns.name}: {note}")
     return graph
@@ -167,16 +174,13 @@ def _ties(edges: EdgeList, people: Identity, weight: str | None, notes: list[str
 
 def label_and_group(
     column: Callable[[str], pd.Series], count: int, columns: TableColumns, encoding: Encoding | None
-) -> tuple[LabelColumn, TwoValues]:
+) -> tuple[LabelColumn, Groups]:
     """The label and the sensitive attribute; the latter as in training if there is an encoding."""
     label = _label(column, count, columns, encoding)
     held, name = column(columns.sensitive), columns.sensitive
     if encoding is not None:
-        next_step = "recode the column, or leave those rows out"
-        return label, TwoValues(
-            known_codes(held, name, encoding.groups, next_step), encoding.groups
-        )
-    return label, sensitive_values(held, name, columns.sensitive_one)
+        return label, known_groups(held, name, encoding)
+    return label, groups_of(held, name, columns.sensitive_one)
 
 
 def _label(
@@ -193,7 +197,7 @@ def _label(
 
 def table_features(
     nodes: pd.DataFrame,
-    group: TwoValues,
+    group: Groups,
     columns: TableColumns,
     encoding: Encoding | None,
     notes: list[str],
@@ -231,8 +235,10 @@ def table_features(
             "people of both groups",
             "use --missing impute, or leave columns with many gaps out with --drop",
         )
-    sens = NumberColumn(columns.sensitive, group.codes[keep].astype(np.float64))
-    features.insert(names.index(columns.sensitive), sens)
+    if len(group.names) == 2:
+        # Codes of several groups are no quantity that a row could have.
+        sens = NumberColumn(columns.sensitive, group.codes[keep].astype(np.float64))
+        features.insert(names.index(columns.sensitive), sens)
     return features, keep
 
 

@@ -67,23 +67,7 @@ def two_labels(
     codes: NDArray[np.int64], found: tuple[str, str], name: str, positive: Value | None
 ) -> TwoValues:
     """The label, where it has two values; any number of rows may have none."""
-    return _coded(codes, found, positive, f"label column {name!r}", "--positive")
-
-
-def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValues:
-    """The sensitive attribute: two groups."""
-    codes, found = levels_of(column, name)
-    if len(found) != 2:
-        next_step = "name a column with two groups with --sensitive"
-        if len(found) > 2:
-            next_step = "compare one group with all others: --against VALUE"
-        raise GraphError(
-            f"sensitive column {name!r}",
-            f"{len(found)} values: {listed(found)}{gaps(codes)}" if found else "no value at all",
-            "two values; only two groups are supported for now",
-            next_step,
-        )
-    return _coded(codes, found, one, f"sensitive column {name!r}", "--sensitive-one")
+    return coded(codes, found, positive, f"label column {name!r}", "--positive")
 
 
 def known_codes(
@@ -105,9 +89,10 @@ def gaps(codes: NDArray[np.int64]) -> str:
     return f", and {count} missing (in text files NA, NULL, None and ? are)" if count else ""
 
 
-def _coded(
+def coded(
     codes: NDArray[np.int64], found: tuple[str, ...], one: Value | None, what: str, option: str
 ) -> TwoValues:
+    """Codes of two values, of which `one` counts as 1; by default the second."""
     if one is None or spelled(one) == found[1]:
         return TwoValues(codes, (found[0], found[1]))
     if spelled(one) != found[0]:

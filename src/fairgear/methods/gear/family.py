@@ -23,6 +23,8 @@ from fairgear.causal import (
 from fairgear.causal.diagram import SUFFIXES
 from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.attributes import other_groups
+from fairgear.hashing import node_uniform
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import FAMILY
 from fairgear.methods.ranks import RankScores
@@ -45,10 +47,10 @@ _LEAST = 30
 class Family:
     """Fitted feature models, and what the network sees of people.
 
-    A person's views are their features as they are, and as each model moves them to the other
-    group: scaled values, then ranks. The network sees the mean of the views, one half for either
-    group. It stays nearly the same if a model moves the person; it stays exactly so for a single
-    model whose maps lead back.
+    A person's views are their features as they are, and as each model moves them to every other
+    group: scaled values, then ranks. The network sees the mean of the views, every group counting
+    the same. It stays nearly the same if a model moves the person; it stays exactly so for a
+    single model whose maps compose.
 
     Args:
         models: fitted feature models.
@@ -56,6 +58,7 @@ class Family:
         ranks: of the scaled features.
         seed: of the noise of maps where several people share a value.
         views: whether the moved rows count; otherwise people are seen as they are.
+        groups: how many there are.
     """
 
     def __init__(
@@ -65,8 +68,10 @@ class Family:
         ranks: RankScores,
         seed: int,
         views: bool = True,
+        groups: int = 2,
     ) -> None:
         self.models = tuple(models)
+        self.groups = groups
         self.ranks = ranks
         self.views = views
         self.scaler = scaler
@@ -88,7 +93,7 @@ class Family:
         table, sens = _table(graph.x[order]), graph.sens.cpu()[order].numpy()
         columns = Columns.of(graph)
         fitted = [model.fit(table, sens, columns, people) for model in models]
-        return cls(fitted, scaler, ranks, seed, views)
+        return cls(fitted, scaler, ranks, seed, views, graph.num_groups)
 
     def to(self, device: torch.device) -> Self:
         """Itself, with scaler and ranks on a device."""
@@ -101,11 +106,11 @@ class Family:
         """Columns of what the network sees."""
         return 2 * len(self.scaler.mean)
 
-    def moved(self, model: int, x: Tensor, sens: Tensor, node_id: Tensor) -> Tensor:
-        """Rows of a graph's features, had everybody been of the other group."""
-        before = sens.cpu().numpy()
+    def moved(self, model: int, x: Tensor, sens: Tensor, target: Tensor, node_id: Tensor) -> Tensor:
+        """Rows of a graph's features, had everybody been of the group `target` (m,)."""
+        before, after = sens.cpu().numpy(), target.cpu().numpy()
         rows = self.models[model].moved(
-            _table(x), before, 1 - before, node_id.cpu(), seed=self.seed + _OWN_NOISE
+            _table(x), before, after, node_id.cpu(), seed=self.seed + _OWN_NOISE
         )
         return torch.from_numpy(rows)
 
@@ -114,8 +119,16 @@ class Family:
         own = self._view(x)
         if not self.views:
             return own
-        others = [self._view(self.moved(one, x, sens, node_id)) for one in range(len(self.models))]
-        return (own + torch.stack(others).mean(dim=0)) / 2
+        for step in range(1, self.groups):
+            target = (sens + step) % self.groups
+            own = own + self._mean_view(x, sens, target, node_id)
+        return own / self.groups
+
+    def _mean_view(self, x: Tensor, sens: Tensor, target: Tensor, node_id: Tensor) -> Tensor:
+        """The mean over the models."""
+        models = range(len(self.models))
+        views = [self._view(self.moved(one, x, sens, target, node_id)) for one in models]
+        return torch.stack(views).mean(dim=0)
 
     def seen_in(self, graph: SensitiveGraph, rows: Tensor | None = None) -> Tensor:
         """The same of everybody in a graph, or of some rows."""
@@ -141,7 +154,7 @@ class Family:
             tensors |= {f"family.{number}.{name}": value for name, value in own.items()}
             shapes = {name: list(value.shape) for name, value in own.items()}
             models.append({"model": about, "tensors": shapes})
-        return tensors, {"models": models, "seed": self.seed}
+        return tensors, {"models": models, "seed": self.seed, "groups": self.groups}
 
     @classmethod
     def from_state(
@@ -161,7 +174,8 @@ class Family:
                 for name, shape in about["tensors"].items()
             }
             models.append(FeatureModel.from_state(own, about["model"]))
-        return cls(models, scaler, ranks, int(facts["seed"]), views)
+        groups = int(facts.get("groups", 2))
+        return cls(models, scaler, ranks, int(facts["seed"]), views, groups)
 
 
 def models_of(causal: str) -> list[FeatureModel]:
@@ -190,17 +204,17 @@ def learners(graph: SensitiveGraph) -> NDArray[np.bool_]:
     sens = graph.sens.cpu()[order].numpy()
     train, val = (mask.cpu()[order].numpy() for mask in (graph.train_mask, graph.val_mask))
     for people in (train, train | val):
-        if min(np.bincount(sens[people], minlength=2)) >= _LEAST:
+        if min(np.bincount(sens[people], minlength=graph.num_groups)) >= _LEAST:
             return np.asarray(people)
     return np.ones(len(sens), dtype=np.bool_)
 
 
 class MovedPeople:
-    """What the network sees of people whom the family has moved to the other group.
+    """What the network sees of people whom the family has moved to another group.
 
     The family of a judge is fitted to other people, and fewer, and differs from this one by chance.
     So people are moved by several draws of the family: by maps from all learners, then by maps from
-    random thirds of them.
+    random thirds of them. Of several other groups, each draw has one for each person.
 
     Args:
         family: what the network sees people by.
@@ -216,13 +230,19 @@ class MovedPeople:
         size = (len(order), self.draws, self.models, family.width)
         self._seen = torch.empty(size, device=family.scaler.mean.device)
         draws = list(_draws(family, graph, self.draws, seed))
+        own, ids = (of.cpu()[order] for of in (graph.sens, graph.node_id))
+        noise = [node_uniform(ids, seed, f"target{draw}").numpy() for draw in range(self.draws)]
+        found = [other_groups(own.numpy(), one, family.groups) for one in noise]
+        targets = torch.from_numpy(np.stack(found, axis=1))
+        self._targets = targets.to(self._seen.device)
         for begin in range(0, len(order), _CHUNK):
             part = slice(begin, begin + _CHUNK)
             x, sens, node_id = _rows_of(graph, order[part])
             for number, other in enumerate(draws):
+                target = targets[part, number]
                 for model in range(self.models):
-                    new = other.moved(model, x, sens, node_id)
-                    self._seen[part, number, model] = family.seen(new, 1 - sens, node_id)
+                    new = other.moved(model, x, sens, target, node_id)
+                    self._seen[part, number, model] = family.seen(new, target, node_id)
 
     def __call__(self, rows: Tensor, model: Tensor, draw: Tensor) -> Tensor:
         """What the network sees (m, width) of people by their place in canonical order.
@@ -230,6 +250,10 @@ class MovedPeople:
         One model and one draw for each.
         """
         return self._seen[rows, draw, model]
+
+    def target(self, rows: Tensor, draw: Tensor) -> Tensor:
+        """The group (m,) that each is moved to."""
+        return self._targets[rows, draw]
 
 
 def _draws(family: Family, graph: SensitiveGraph, count: int, seed: int) -> Iterator[Family]:
