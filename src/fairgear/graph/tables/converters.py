@@ -19,7 +19,7 @@ from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.graph.tables.columns import ID_NAMES, ColumnOptions, TableColumns
 from fairgear.graph.tables.encoding import Encoding
 from fairgear.graph.tables.identity import Rows, check_exact
-from fairgear.graph.tables.table_graph import EdgeList, table_graph
+from fairgear.graph.tables.table_graph import EdgeList, TableSource, table_graph
 
 
 def from_tables(
@@ -81,13 +81,11 @@ def from_networkx(graph: Any, **columns: Unpack[ColumnOptions]) -> SensitiveGrap
             its id, unless an attribute is.
         columns: the fields of `TableColumns`; with `similarity` for a graph without edges.
     """
-    return network_graph(graph, TableColumns(**columns))
+    return network_source(graph, TableColumns(**columns)).graph()
 
 
-def network_graph(
-    graph: Any, columns: TableColumns, encoding: Encoding | None = None
-) -> SensitiveGraph:
-    """`from_networkx` with its options as objects."""
+def network_source(graph: Any, columns: TableColumns) -> TableSource:
+    """The table and the edges of a NetworkX graph."""
     keys = list(graph.nodes)
     attributes = [graph.nodes[key] for key in keys]
     names = dict.fromkeys(name for held in attributes for name in held)
@@ -99,7 +97,7 @@ def network_graph(
     row = {key: number for number, key in enumerate(keys)}
     pairs = np.array([(row[a], row[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2).T
     ids = pd.Series(keys, dtype=object) if keys else None
-    return table_graph(nodes, pairs if pairs.size else None, columns, ids=ids, encoding=encoding)
+    return TableSource(nodes, pairs if pairs.size else None, columns, ids)
 
 
 def from_pyg(data: Data, **columns: Unpack[ColumnOptions]) -> SensitiveGraph:
@@ -120,6 +118,11 @@ def data_graph(
     data: Data, columns: TableColumns, encoding: Encoding | None = None
 ) -> SensitiveGraph:
     """`from_pyg` with its options as objects."""
+    return data_source(data, columns, encoding).graph(encoding)
+
+
+def data_source(data: Data, columns: TableColumns, encoding: Encoding | None = None) -> TableSource:
+    """The table and the edges of a PyG `Data`; `encoding` is that of a model's training table."""
     x = data.get("x")
     if not isinstance(x, Tensor) or x.dim() != 2:
         allowed, next_step = "x with one row a node", "store the features as data.x"
@@ -147,7 +150,7 @@ def data_graph(
         for key in MASKS
         if isinstance(data.get(key), Tensor) and data[key].shape == (len(x),)
     }
-    return table_graph(nodes, _pairs(data, len(x)), columns, masks=masks, encoding=encoding)
+    return TableSource(nodes, _pairs(data, len(x)), columns, masks=masks)
 
 
 def _check_ids(data: Data, x: Tensor, features: list[str], name: str | None) -> None:
