@@ -84,7 +84,7 @@ def sensitive_values(column: pd.Series, name: str, one: Value | None) -> TwoValu
     if len(found) != 2:
         next_step = "name a column with two groups with --sensitive"
         if len(found) > 2:
-            next_step = "compare one group with all others: --against VALUE"
+            next_step = "compare one group with all others: --sensitive-against VALUE"
         raise GraphError(
             f"sensitive column {name!r}",
             f"{len(found)} values: {listed(found)}{_gaps(codes)}" if found else "no value at all",
