@@ -17,6 +17,7 @@ from tests.processes import started
 
 COMMANDS = [
     "run",
+    "data",
     "audit",
     "compare",
     "reproduce",

@@ -15,6 +15,7 @@ from cyclopts import App, CycloptsError
 
 from fairgear.cli.audit import ConditionsMet, audit_app
 from fairgear.cli.compare import compare_app
+from fairgear.cli.data import NotAccepted, data_app
 from fairgear.cli.datasets import datasets_app, store_app
 from fairgear.cli.flags import examples
 from fairgear.cli.judge import judge_app
@@ -34,6 +35,7 @@ app = App(
     help_epilogue=examples(
         "fairgear run",
         "fairgear run --help",
+        "fairgear data people.csv --label approved --sensitive sex",
         "fairgear audit runs/synthetic-gear-0",
         "fairgear datasets list",
     ),
@@ -41,6 +43,7 @@ app = App(
 )
 for command in (
     run_app,
+    data_app,
     audit_app,
     compare_app,
     reproduce_app,
@@ -67,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
     except ConditionsMet:
         return 3
+    except NotAccepted:
+        return 2
     except CycloptsError as error:
         # The parser's message has several lines; ours is one.
         return _say(" ".join(str(error).split()) + " Next: see fairgear --help.", 2)

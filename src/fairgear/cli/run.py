@@ -48,7 +48,7 @@ def run(
     ----------
     dataset
         A name from `fairgear datasets list`, or your own file: a table
-        (.csv, .tsv, .parquet) with --edges or --similarity, or a graph
+        (.csv, .tsv, .txt, .parquet) with --edges or --similarity, or a graph
         (.pt of PyG, .graphml). [default: synthetic]
     method
         From `fairgear methods list`, or MODULE:CLASS. [default: gear]
@@ -88,6 +88,7 @@ def run(
     }
     values = _values(read_yaml(config) if config is not None else {}, typed)
     settings = RunConfig.from_dict(values).checked()
+    settings.check_names()
     chosen = "micro_batches" in settings.settings
     if "split" not in values:
         # The split is written to config.yaml, so that a resumed run has the same.

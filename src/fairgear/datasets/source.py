@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
+from fairgear.column_names import sensitive_column, unknown_column
+from fairgear.delimited import names_in
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import read_errors
 from fairgear.settings import SEED, Config, OneOf, Range
@@ -154,6 +157,11 @@ class GraphSource(Config):
         return self.dataset not in DATASETS
 
     @property
+    def is_table_or_graph(self) -> bool:
+        """Whether `dataset` is a file of the user's, neither a name nor a stored graph."""
+        return self.is_path and not self._is_stored
+
+    @property
     def short_name(self) -> str:
         """For the names of folders: a file's name without its ending."""
         return Path(self.dataset).stem
@@ -208,6 +216,32 @@ class GraphSource(Config):
                 "put the old files back, or remove sha256 from the settings",
             )
         return replace(self, data=replace(self.data, sha256=found))
+
+    def check_names(self) -> None:
+        """Refuse columns that a table does not have, before anything heavy is imported."""
+        wrong = next(iter(self.unknown_names()), None)
+        if wrong is not None:
+            raise wrong
+
+    def unknown_names(self, names: Sequence[str] | None = None) -> list[ParameterError]:
+        """One error for each column that is named and that the table does not have.
+
+        `names` are its columns; by default those in the first line of a text file.
+        """
+        names = self.column_names() if names is None else names
+        if names is None:
+            return []
+        data = self.data
+        named = [("sensitive", sensitive_column(data.sensitive, names)), ("label", data.label)]
+        named += [("id", data.id), *(("drop", name) for name in data.drop)]
+        named += [("categorical", name) for name in data.categorical]
+        wrong = [(option, name) for option, name in named if name and name not in names]
+        return [unknown_column(names, name, option) for option, name in wrong]
+
+    def column_names(self) -> list[str] | None:
+        """The names of a text file's columns; None where only reading it all can tell."""
+        path = Path(self.dataset)
+        return names_in(path) if path.suffix.lower() in (".csv", ".tsv", ".txt") else None
 
     def with_default_split(self) -> Self:
         """The same source; where its file has all three masks, they are the split."""

@@ -146,8 +146,10 @@ def read_graphml(path: Path) -> Any:
         ) from error
 
 
-def read_text_table(path: Path, columns: TableColumns, notes: list[str]) -> pd.DataFrame:
-    """A table whose first line names the columns: text, numbers, true and false; ids as text."""
+def read_text_table(
+    path: Path, columns: TableColumns, notes: list[str]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """A table of text, numbers, true and false, ids as text; and what its columns were read as."""
     found, delimiter = read_cells(path, notes)
     id_column = columns.id_column(found.columns)
     readings = {
@@ -164,12 +166,10 @@ def read_text_table(path: Path, columns: TableColumns, notes: list[str]) -> pd.D
     for name, counts in words.items():
         if maybe_levels(counts):
             notes.append(f"--categorical {name} keeps {listed(counts)} as levels")
-    return pd.DataFrame(
-        {
-            name: readings[name].values if name in readings else cells
-            for name, cells in found.items()
-        }
-    )
+    table = {
+        name: readings[name].values if name in readings else cells for name, cells in found.items()
+    }
+    return pd.DataFrame(table), {name: reading.kind for name, reading in readings.items()}
 
 
 def read_cells(path: Path, notes: list[str]) -> tuple[pd.DataFrame, str]:

@@ -16,9 +16,9 @@ from fairgear.graph.formats import (
 )
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.tables.columns import TableColumns
-from fairgear.graph.tables.converters import data_graph, network_graph
+from fairgear.graph.tables.converters import data_source, network_source
 from fairgear.graph.tables.encoding import Encoding
-from fairgear.graph.tables.table_graph import table_graph
+from fairgear.graph.tables.table_graph import TableSource
 
 TABLES = (".csv", ".tsv", ".txt", ".parquet")
 GRAPHS = (".pt", ".graphml")
@@ -40,6 +40,20 @@ def read_graph(
             they have directions and weights, `columns` says.
         encoding: of a model's training table, to encode this one alike.
     """
+    if Path(path).suffix.lower() in TABLES:
+        # Before a large file is read.
+        columns.check_edges(given=edges is not None)
+    return read_source(path, columns, edges, encoding=encoding).graph(encoding)
+
+
+def read_source(
+    path: Path | str,
+    columns: TableColumns,
+    edges: Path | str | None = None,
+    *,
+    encoding: Encoding | None = None,
+) -> TableSource:
+    """The table and the edges of a file, before they are a graph; see `read_graph`."""
     path = Path(path)
     if columns.name == TableColumns.name:
         columns = replace(columns, name=path.stem)
@@ -48,12 +62,12 @@ def read_graph(
         columns = replace(columns, categorical=tuple(text))
     ending = ending_of(path, "a file", [*TABLES, *GRAPHS], "save the table as .csv")
     if ending in TABLES:
-        columns.check_edges(given=edges is not None)
         notes: list[str] = []
         known = None if edges is None else read_edge_list(Path(edges), notes)
-        parquet = ending == ".parquet"
-        table = read_parquet(path) if parquet else read_text_table(path, columns, notes)
-        return table_graph(table, known, columns, encoding=encoding, notes=notes)
+        if ending == ".parquet":
+            return TableSource(read_parquet(path), known, columns, notes=notes)
+        table, kinds = read_text_table(path, columns, notes)
+        return TableSource(table, known, columns, notes=notes, kinds=kinds)
     if edges is not None:
         raise ParameterError(
             "--edges",
@@ -62,5 +76,5 @@ def read_graph(
             "leave it out",
         )
     if ending == ".pt":
-        return data_graph(read_pyg(path), columns, encoding)
-    return network_graph(read_graphml(path), columns, encoding)
+        return data_source(read_pyg(path), columns, encoding)
+    return network_source(read_graphml(path), columns)

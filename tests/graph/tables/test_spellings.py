@@ -84,7 +84,8 @@ def test_the_time_of_day_and_the_zone_are_part_of_a_day() -> None:
     aware = pd.Series([datetime(1970, 1, 1, 6, tzinfo=zone), pd.NaT])
     naive = pd.Series([datetime(1970, 1, 1, 6), pd.NaT])
     for unit in ("s", "us", "ns"):
-        assert days_of(naive.astype(f"datetime64[{unit}]"))[0] == 0.25
+        held: Any = f"datetime64[{unit}]"
+        assert days_of(naive.astype(held))[0] == 0.25
     assert days_of(aware)[0] == 0.0
     assert np.isnan(days_of(aware)[1])
     assert np.isnan(days_of(naive)[1])

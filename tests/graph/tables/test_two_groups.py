@@ -107,7 +107,7 @@ def test_missing_values_have_no_group() -> None:
         ({}, {"sensitive": "age<1"}, "1 values: 'age>=1'"),
         ({}, {"sensitive": "age<40", "drop": ["age"]}, "two roles, sensitive and drop"),
         ({}, {"sensitive": "age<40", "label": "age"}, "two roles, sensitive and label"),
-        ({}, {"sensitive": "age<40", "against": "x"}, "--against: got 'x' beside"),
+        ({}, {"sensitive": "age<40", "against": "x"}, "--sensitive-against: got 'x' beside"),
         ({"race": RACES}, {"sensitive": "race", "against": "white"}, "did you mean 'White'"),
         ({"race": RACES}, {"sensitive": "race", "against": "9"}, "nobody's race; allowed: 'Asian'"),
         ({}, {"sensitive": "age<40", "sensitive_one": "old"}, "no value 'old'"),

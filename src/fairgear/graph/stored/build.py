@@ -164,7 +164,7 @@ def _survey(
     label, group = label_and_group(table.column, table.rows, columns, encoding)
     if len(group.names) > 2:
         got = f"{len(group.names)} groups in {columns.sensitive!r}"
-        step = "compare one group with all others: --against VALUE"
+        step = "compare one group with all others: --sensitive-against VALUE"
         raise GraphError("a stored graph", got, "two groups", step)
     without_missing([], group.codes < 0, sensitive=columns.sensitive, policy="refuse", notes=notes)
     if encoding is None:

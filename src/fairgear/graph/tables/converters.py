@@ -21,7 +21,7 @@ from fairgear.graph.tables.encoding import Encoding
 from fairgear.graph.tables.identity import Rows, check_exact
 from fairgear.graph.tables.labels import FEW, REGRESSION
 from fairgear.graph.tables.links import Ties, edge_weights, has_directions
-from fairgear.graph.tables.table_graph import EdgeList, table_graph
+from fairgear.graph.tables.table_graph import EdgeList, TableSource, table_graph
 
 
 def from_tables(
@@ -87,13 +87,11 @@ def from_networkx(graph: Any, **columns: Unpack[ColumnOptions]) -> SensitiveGrap
             attribute is. Weights are read from the attribute that `weight` names.
         columns: the fields of `TableColumns`; with `similarity` for a graph without edges.
     """
-    return network_graph(graph, TableColumns(**columns))
+    return network_source(graph, TableColumns(**columns)).graph()
 
 
-def network_graph(
-    graph: Any, columns: TableColumns, encoding: Encoding | None = None
-) -> SensitiveGraph:
-    """`from_networkx` with its options as objects."""
+def network_source(graph: Any, columns: TableColumns) -> TableSource:
+    """The table and the edges of a NetworkX graph."""
     keys = list(graph.nodes)
     attributes = [graph.nodes[key] for key in keys]
     names = dict.fromkeys(name for held in attributes for name in held)
@@ -110,7 +108,7 @@ def network_graph(
         held = pd.Series([of for *_, of in graph.edges(data=columns.weight)], dtype=object)
         weights = edge_weights(held, columns.weight)
     ties = Ties(pairs, weights, bool(graph.is_directed())) if pairs.size else None
-    return table_graph(nodes, ties, columns, ids=ids, encoding=encoding)
+    return TableSource(nodes, ties, columns, ids)
 
 
 def from_pyg(data: Data, **columns: Unpack[ColumnOptions]) -> SensitiveGraph:
@@ -131,6 +129,11 @@ def data_graph(
     data: Data, columns: TableColumns, encoding: Encoding | None = None
 ) -> SensitiveGraph:
     """`from_pyg` with its options as objects."""
+    return data_source(data, columns, encoding).graph(encoding)
+
+
+def data_source(data: Data, columns: TableColumns, encoding: Encoding | None = None) -> TableSource:
+    """The table and the edges of a PyG `Data`; `encoding` is that of a model's training table."""
     x = data.get("x")
     if not isinstance(x, Tensor) or x.dim() != 2:
         allowed, next_step = "x with one row a node", "store the features as data.x"
@@ -158,8 +161,7 @@ def data_graph(
         for key in MASKS
         if isinstance(data.get(key), Tensor) and data[key].shape == (len(x),)
     }
-    ties = _ties(data, len(x), columns.weight)
-    return table_graph(nodes, ties, columns, masks=masks, encoding=encoding)
+    return TableSource(nodes, _ties(data, len(x), columns.weight), columns, masks=masks)
 
 
 def _check_ids(data: Data, x: Tensor, features: list[str], name: str | None) -> None:

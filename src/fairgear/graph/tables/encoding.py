@@ -211,7 +211,7 @@ class Encoding:
             raise _unlike("--sensitive", repr(columns.sensitive), repr(self.sensitive), next_step)
         if columns.against is not None and spelled(columns.against) != self.against:
             trained = "none" if self.against is None else repr(self.against)
-            raise _unlike("--against", repr(columns.against), trained, "leave it out")
+            raise _unlike("--sensitive-against", repr(columns.against), trained, "leave it out")
         if one is not None and spelled(one) != self.groups[1]:
             raise _unlike("--sensitive-one", repr(one), repr(self.groups[1]), "leave it out")
         if columns.rule is not None and columns.standardize and self.mean is None:

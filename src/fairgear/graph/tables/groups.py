@@ -53,12 +53,14 @@ def groups_of(column: pd.Series, name: str, one: Value | None) -> Groups:
         step = "name a column with several groups with --sensitive"
         raise GraphError(what, shown, "two or more groups", step)
     if len(found) > (_FEW if _are_numbers(found) else _MOST):
-        step = f'compare with a number (--sensitive "{name}<40"), or one value with all others'
+        step = f'compare with a number, --sensitive "{name}<40", or use --sensitive-against VALUE'
         allowed = f"up to {_MOST} groups, or {_FEW} where they are numbers"
-        raise GraphError(what, shown, allowed, f"{step} (--against VALUE)")
+        raise GraphError(what, shown, allowed, step)
     if one is not None:
         got = f"{one!r}, with {len(found)} groups in {name!r}"
-        raise ParameterError("--sensitive-one", got, "with two groups", "use --against, or none")
+        raise ParameterError(
+            "--sensitive-one", got, "with two groups", "use --sensitive-against, or none"
+        )
     return Groups(codes, found)
 
 
@@ -93,7 +95,9 @@ def with_crossed(
         return nodes, columns, None
     if columns.against is not None:
         got = f"{columns.against!r} beside --sensitive {columns.sensitive}"
-        raise ParameterError("--against", got, "with one column of groups", "leave one out")
+        raise ParameterError(
+            "--sensitive-against", got, "with one column of groups", "leave one out"
+        )
     title = ", ".join(parts)
     roles = replace(columns, sensitive=parts[0])
     for part in parts:

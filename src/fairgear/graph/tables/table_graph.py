@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,31 @@ class EdgeList:
 
     ends: pd.DataFrame
     header: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """What a file holds: the arguments of `table_graph`, and what its columns were read as."""
+
+    nodes: pd.DataFrame
+    edges: EdgeList | Ties | Rows | None
+    columns: TableColumns
+    ids: pd.Series | None = None
+    masks: Mapping[str, Mask] | None = None
+    notes: Sequence[str] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
+    def graph(self, encoding: Encoding | None = None) -> SensitiveGraph:
+        """The graph, encoded as a model's training table if there is one."""
+        return table_graph(
+            self.nodes,
+            self.edges,
+            self.columns,
+            ids=self.ids,
+            masks=self.masks,
+            encoding=encoding,
+            notes=self.notes,
+        )
 
 
 def table_graph(

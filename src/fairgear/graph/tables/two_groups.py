@@ -60,7 +60,7 @@ class TwoGroups:
         if one is not None:
             got = f"{spelled(one)!r} beside --sensitive {columns.sensitive}"
             step = "leave one of the two out"
-            raise ParameterError("--against", got, "with a column of groups", step)
+            raise ParameterError("--sensitive-against", got, "with a column of groups", step)
         return cls(columns.sensitive, needed, found.groups, found)
 
     @property
@@ -109,7 +109,7 @@ class TwoGroups:
                 f"--sensitive {self.name}",
                 f"a column {self.column!r} with values that are no numbers, such as {shown}",
                 "a column of numbers",
-                f"name a group of it: --sensitive {self.column} --against VALUE",
+                f"name a group of it: --sensitive {self.column} --sensitive-against VALUE",
             )
         sign = _SIGNS[self.comparison.sign]
         return np.asarray(sign(numbers.to_numpy(), float(self.comparison.bound)))
@@ -121,7 +121,10 @@ class TwoGroups:
             meant = near(zero, levels)
             step = f"did you mean {meant[0]!r}" if meant else "choose one of its values"
             raise GraphError(
-                "--against", f"{zero!r}, which is nobody's {self.column}", listed(levels, 10), step
+                "--sensitive-against",
+                f"{zero!r}, which is nobody's {self.column}",
+                listed(levels, 10),
+                step,
             )
         others: NDArray[np.bool_] = codes != (levels.index(zero) if zero in levels else -2)
         return others

@@ -1,0 +1,210 @@
+"""What each column of a table was read as, and what is odd about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairgear.column_names import listed
+from fairgear.datasets.checkup.finding import Finding
+from fairgear.errors import FairgearError
+from fairgear.graph.tables.columns import TableColumns
+from fairgear.graph.tables.features import DATES, NUMBERS, feature_column, is_text, kind_of
+from fairgear.graph.tables.table_graph import TableSource
+from fairgear.graph.tables.values import levels_of
+
+Codes = NDArray[np.int64]
+# Fewer different numbers than this may well be amounts.
+_FEWEST_IDS = 10
+# Digits of numbers that somebody was given.
+_LONG = 6
+_ID_NAME = re.compile(r"(^|[ _.-])(id|key|no|nr|number)$|[a-z]Id$|ID$")
+# A column with fewer values than this is better left out.
+_HALF = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFacts:
+    """What a column was read as.
+
+    Args:
+        name: in the table.
+        role: "label", "sensitive", "id", "left out" or "feature".
+        read_as: "numbers", "categories", "ids", "dates", "text", "percentages",
+            "true and false", or "nothing" where it cannot be read.
+        distinct, missing: how many different values it has, and cells without one.
+        codes: of its values, −1 where missing.
+        levels: its values as text, in the order of their codes.
+    """
+
+    name: str
+    role: str
+    read_as: str
+    distinct: int
+    missing: int
+    codes: Codes
+    levels: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """For JSON."""
+        names = ("name", "role", "read_as", "distinct", "missing")
+        return {name: getattr(self, name) for name in names}
+
+
+def column_facts(source: TableSource, columns: TableColumns, sensitive: str) -> list[ColumnFacts]:
+    """The facts of all columns; `sensitive` is the column that `--sensitive` needs."""
+    nodes = source.nodes
+    roles = dict.fromkeys(columns.drop, "left out")
+    roles |= {str(columns.id_column(nodes.columns)): "id"}
+    roles |= {str(columns.label): "label", sensitive: "sensitive"}
+    return [
+        _facts(nodes[name], str(name), roles.get(str(name), "feature"), columns, source.kinds)
+        for name in nodes.columns
+    ]
+
+
+def _facts(
+    column: pd.Series, name: str, role: str, columns: TableColumns, kinds: Mapping[str, str]
+) -> ColumnFacts:
+    kind = kind_of(column, categorical=name in columns.categorical)
+    missing = int(column.isna().sum())
+    try:
+        codes, levels = levels_of(column, name)
+    except FairgearError:
+        nobody = np.full(len(column), -1, dtype=np.int64)
+        return ColumnFacts(name, role, "nothing", 0, missing, nobody, ())
+    read_as = _read_as(kind, kinds.get(name), codes, levels) if levels else "nothing"
+    if role == "id" or (read_as == "text" and _are_words(codes, levels)):
+        read_as = "ids"
+    return ColumnFacts(name, role, read_as, len(levels), missing, codes, levels)
+
+
+def _read_as(
+    kind: str,
+    known: str | None,
+    codes: Codes,
+    levels: tuple[str, ...],
+) -> str:
+    if known in ("percentages", "dates", "true and false"):
+        return known
+    if kind in NUMBERS:
+        return "numbers"
+    if kind in DATES:
+        return "dates"
+    if kind == "boolean":
+        return "true and false"
+    return "text" if is_text(codes, levels) else "categories"
+
+
+def _are_words(codes: Codes, levels: tuple[str, ...]) -> bool:
+    """Whether everybody has a word of their own."""
+    return len(levels) == len(codes) and all(len(level.split()) == 1 for level in levels)
+
+
+def _numbered(one: ColumnFacts) -> bool:
+    """Whether everybody has a whole number of their own that looks like no amount.
+
+    They are close together, or equally long, or the column is called so.
+    """
+    count = len(one.codes)
+    whole = all(level.lstrip("-").isdecimal() for level in one.levels)
+    if one.read_as != "numbers" or not whole or not count == len(one.levels) >= _FEWEST_IDS:
+        return False
+    close = int(one.levels[-1]) - int(one.levels[0]) < 2 * count
+    long = len({len(level) for level in one.levels}) == 1 and len(one.levels[0]) >= _LONG
+    return close or long or _ID_NAME.search(one.name) is not None
+
+
+def column_findings(
+    source: TableSource, columns: TableColumns, facts: list[ColumnFacts]
+) -> Iterator[Finding]:
+    """What is odd about the columns that become features."""
+    for one in facts:
+        if one.role == "feature":
+            about = f"column {one.name!r}"
+            refused = _refusal(source.nodes[one.name], one, columns)
+            if one.read_as == "ids" or _numbered(one):
+                said = f"everybody has a value of their own, such as {listed(one.levels[:2])}"
+                advice = f"--id {one.name} if it says who is who"
+                yield Finding(about, said, {"drop": [one.name]}, advice, refused is not None)
+            elif one.read_as == "text":
+                said = f"free text, {one.distinct:,} different ones, such as {one.levels[0][:40]!r}"
+                if columns.drop_text:
+                    yield Finding(about, f"{said}; it is left out")
+                else:
+                    yield Finding(about, said, {"drop_text": True}, "", refused is not None)
+            elif refused is not None and one.missing < len(one.codes):
+                said = f"{refused.got}; allowed: {refused.allowed}"
+                yield Finding(about, said, {"drop": [one.name]}, "correct it", True)
+            elif one.distinct == 1 and not one.missing:
+                said = f"everybody has the same value, {one.levels[0]!r}"
+                yield Finding(about, said, {"drop": [one.name]})
+
+
+def _refusal(column: pd.Series, facts: ColumnFacts, columns: TableColumns) -> FairgearError | None:
+    """Why a column cannot become features, if so."""
+    kind = kind_of(column, categorical=facts.name in columns.categorical)
+    try:
+        feature_column(column, facts.name, kind)
+    except FairgearError as error:
+        return error
+    return None
+
+
+def copy_findings(facts: list[ColumnFacts]) -> Iterator[Finding]:
+    """Columns that say the same as the label or the group."""
+    for role in ("label", "sensitive"):
+        known = next((one for one in facts if one.role == role and one.distinct == 2), None)
+        for one in facts:
+            if known is not None and one.role == "feature" and _one_to_one(one, known):
+                alike = "identical to" if one.levels == known.levels else "one-to-one with"
+                said = f"{alike} the {role} column {known.name!r}"
+                yield Finding(f"column {one.name!r}", said, {"drop": [one.name]})
+
+
+def _one_to_one(one: ColumnFacts, other: ColumnFacts) -> bool:
+    both = (one.codes >= 0) & (other.codes >= 0)
+    pairs = set(zip(one.codes[both].tolist(), other.codes[both].tolist(), strict=True))
+    firsts, seconds = {a for a, _ in pairs}, {b for _, b in pairs}
+    return len(pairs) == len(firsts) == len(seconds) == 2
+
+
+def missing_findings(facts: list[ColumnFacts], columns: TableColumns) -> Iterator[Finding]:
+    """Cells without a value, and what `--missing` would do to them."""
+    gaps = [one for one in facts if one.role == "feature" and one.missing and one.distinct]
+    for one in facts:
+        if one.role == "feature" and one.missing == len(one.codes):
+            about = f"column {one.name!r}"
+            yield Finding(about, "no value at all", {"drop": [one.name]}, "", True)
+        elif one in gaps and one.missing > _HALF * len(one.codes):
+            said = f"{one.missing:,} of {len(one.codes):,} cells are empty"
+            yield Finding(f"column {one.name!r}", said, {"drop": [one.name]})
+        elif one.role == "label" and one.missing:
+            said = f"{one.missing:,} people have no label: they are predicted, "
+            yield Finding("label", said + "and not used for training or test")
+    group = next((one for one in facts if one.role == "sensitive" and one.missing), None)
+    if group is not None:
+        said = f"{group.missing:,} people have no value of {group.name!r}, which is never guessed"
+        refused = columns.missing != "drop"
+        yield Finding("groups", said, {"missing": "drop"}, "complete it", refused)
+    if gaps:
+        yield _gaps(gaps, columns, dropped=group is not None)
+
+
+def _gaps(gaps: list[ColumnFacts], columns: TableColumns, *, dropped: bool) -> Finding:
+    rows = int(np.any([one.codes < 0 for one in gaps], axis=0).sum())
+    count = len(gaps[0].codes)
+    names = ", ".join(f"{one.name} ({one.missing:,})" for one in gaps[:8])
+    said = f"missing cells: {names}{' and more' if len(gaps) > 8 else ''}; "
+    said += f"{rows:,} of {count:,} people have one"
+    if columns.missing != "refuse":
+        done = "filled" if columns.missing == "impute" else "left out with their people"
+        return Finding("missing", f"{said}; they are {done}")
+    policy = "drop" if dropped else "impute"
+    other = "--missing drop to leave these people out" if policy == "impute" else "complete them"
+    return Finding("missing", said, {"missing": policy}, other, True)
