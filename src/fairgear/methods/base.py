@@ -6,22 +6,23 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import expit
 from torch import Tensor, nn
 
 from fairgear.causal import LocalWorld
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.targets import BINARY, Target
 from fairgear.methods.features import FeatureScaler
-from fairgear.methods.thresholds import HALF, most_accurate
+from fairgear.methods.heads import Head
+from fairgear.methods.thresholds import HALF, decide, most_accurate, most_accurate_offsets
 from fairgear.registry import Registry
 from fairgear.settings import Config
 from fairgear.tensor_files import damaged, read_tensors, write_tensors
@@ -51,6 +52,12 @@ class Method(ABC):
     config_type: ClassVar[type[Config]]
     reads_graph: ClassVar[bool] = True
     """Whether it uses edges; a floor sees people's own features only."""
+    targets: ClassVar[Sequence[str]] = ("binary",)
+    """What labels it can learn: "binary", "multiclass", "regression"; others are refused."""
+    target_: Target = BINARY
+    """What it predicts; numbers have mean and standard deviation of the training labels."""
+    offsets_: Scores | None = None
+    """Of several classes: what is added to the logarithms of their probabilities."""
     trained_for_: Sequence[str] = ()
     """The causal models whose counterfactuals it was trained to treat alike: feature models by
     name, others by their fingerprint."""
@@ -79,12 +86,13 @@ class Method(ABC):
 
     @abstractmethod
     def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
-        """Probabilities (m, 2) of the classes 0 and 1 for `nodes` (default: all)."""
+        """Probabilities (m, classes) for `nodes` (default: all); refused for numbers."""
 
     def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores | None:
-        """Probabilities of the rows `nodes[i]` in `worlds[i]`, from their surroundings alone.
+        """Scores of the rows `nodes[i]` in `worlds[i]`, from their surroundings alone.
 
-        One world after another, (m, 2). None for a method that must see the whole graph.
+        One world after another, as `scores` has them. None for a method that must see the whole
+        graph.
         """
         return None
 
@@ -100,10 +108,35 @@ class Method(ABC):
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         """Load what `_state` returned."""
 
-    def predict(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Labels:
-        """Labels (m,) at the decision threshold."""
-        scores = self.predict_proba(graph, nodes=nodes)[:, 1]
-        return (scores > self._fitted_threshold()).astype(np.int64)
+    def scores(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
+        """What audits read: probabilities (m, classes), or numbers (m, 1)."""
+        if self.target_.is_number:
+            return np.asarray(self.predict(graph, nodes=nodes), dtype=np.float64)[:, None]
+        return self.predict_proba(graph, nodes=nodes)
+
+    def predict(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Labels | Scores:
+        """Classes (m,) at the decision threshold or by the largest score; or numbers (m,)."""
+        return self.decide(self.scores(graph, nodes=nodes))
+
+    def decide(self, scores: Scores) -> Labels | Scores:
+        """Answers (m,) from `scores`."""
+        return decide(scores, self.target_, self._fitted_threshold(), self.offsets_)
+
+    def _aim(self, graph: SensitiveGraph) -> None:
+        """Refuse labels that it cannot learn, and set `target_`; the first step of a fit."""
+        check_trainable(graph, self.targets, self.name)
+        self.target_, self.offsets_ = graph.target.over(graph.y[graph.train_mask]), None
+
+    def _refuse_numbers(self) -> None:
+        """Probabilities of numbers do not exist."""
+        self._fitted_threshold()
+        if self.target_.is_number:
+            raise ParameterError(
+                f"predict_proba of {type(self).__name__}",
+                "a model of numbers",
+                "a model of classes",
+                "call predict(graph)",
+            )
 
     def __repr__(self) -> str:
         default = self.config_type()
@@ -146,6 +179,8 @@ class Method(ABC):
             "seed": self.seed,
             "threshold": threshold,
             "config": self._settings.to_dict(),
+            "target": asdict(self.target_),
+            "offsets": None if self.offsets_ is None else self.offsets_.tolist(),
         }
         write_tensors(folder / "weights.safetensors", tensors, facts)
         write_json(folder / "model.json", about)
@@ -164,10 +199,22 @@ class Method(ABC):
             )
         config = cls.config_type.from_dict(about["config"])
         model = cls.from_config(config, seed=about["seed"], device=device)
+        model._set_target(folder, about)
         tensors, facts = read_tensors(folder / "weights.safetensors")
         model._restore(folder / "weights.safetensors", tensors, facts)
         model.threshold_ = float(about["threshold"])
         return model
+
+    def _set_target(self, folder: Path, about: dict[str, Any]) -> None:
+        """What a saved model predicts; two classes where the file does not say."""
+        try:
+            known = about.get("target")
+            if known is not None:
+                self.target_ = Target(**{**known, "classes": tuple(known["classes"])})
+            offsets = about.get("offsets")
+            self.offsets_ = None if offsets is None else np.array(offsets, dtype=np.float64)
+        except (TypeError, KeyError, ValueError) as error:
+            raise damaged(folder / "model.json") from error
 
     def torch_device(self) -> torch.device:
         """The device that the work runs on."""
@@ -213,12 +260,25 @@ class NetworkMethod(Method):
     def chunks(
         self, graph: SensitiveGraph, *, nodes: Tensor | None = None
     ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Representations (m, dim) and logits (m,) on the CPU, for consecutive parts of `nodes`."""
+        """Representations (m, dim) and logits (m,), or (m, classes) where there are several.
+
+        On the CPU, for consecutive parts of `nodes`.
+        """
+
+    @property
+    def head(self) -> Head:
+        """From logits to answers."""
+        return Head(self.target_)
 
     def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
-        """Probabilities (m, 2); the graph may differ from the one in `fit`."""
+        """Probabilities (m, classes); the graph may differ from the one in `fit`."""
+        self._refuse_numbers()
+        return self.scores(graph, nodes=nodes)
+
+    def scores(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
+        """Probabilities (m, classes), or numbers (m, 1)."""
         parts = [logits for _, logits in self.chunks(graph, nodes=nodes)]
-        return probabilities(torch.cat(parts))
+        return self.head.answers(torch.cat(parts))
 
     def embed(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> NDArray[np.float32]:
         """Representations (m, dim): what the classifier reads."""
@@ -247,11 +307,17 @@ class NetworkMethod(Method):
             raise damaged(path) from error
 
     def _set_threshold(self, graph: SensitiveGraph, rule: str) -> None:
-        """0.5, or with the rule `validation` the most accurate threshold there."""
+        """0.5 or the largest score; with the rule `validation` what is most accurate there."""
         self.threshold_ = HALF
-        if rule == "validation":
-            scores = self.predict_proba(graph, nodes=graph.val_mask)[:, 1]
-            self.threshold_ = most_accurate(graph.y[graph.val_mask].cpu().numpy(), scores)
+        if rule == "validation" and not self.target_.is_number:
+            scores = self.scores(graph, nodes=graph.val_mask)
+            self._validated(graph.y[graph.val_mask].cpu().numpy(), scores)
+
+    def _validated(self, y: Labels, scores: Scores) -> None:
+        if self.target_.is_binary:
+            self.threshold_ = most_accurate(y, scores[:, 1])
+        else:
+            self.offsets_ = most_accurate_offsets(y, scores)
 
 
 METHODS: Registry[type[Method]] = Registry("method", group="fairgear.methods", base=Method)
@@ -337,26 +403,51 @@ def run_key(method: Method, graph: SensitiveGraph, *more: str | None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def probabilities(logits: Tensor) -> Scores:
-    """Of the classes 0 and 1, (m, 2)."""
-    # torch's vectorised sigmoid rounds a number by its position in the tensor.
-    positive = expit(logits.double().numpy())
-    return np.stack([1 - positive, positive], axis=1)
+def check_trainable(
+    graph: SensitiveGraph, targets: Sequence[str] = ("binary",), method: str = "the method"
+) -> None:
+    """Refuse a graph without both groups, or without all classes in training or validation.
+
+    Labels of a kind that is not among `targets` are refused too; numbers must differ.
+    """
+    target = graph.target
+    if target.kind not in targets:
+        able = [name for name in METHODS if target.kind in METHODS[name].targets]
+        raise GraphError(
+            f"labels to train {method} on",
+            target.words,
+            "two classes" if tuple(targets) == ("binary",) else ", ".join(targets),
+            f"use one of {', '.join(able)}, or recode the label",
+        )
+    _check_present("group", graph.sens, (0, 1))
+    for part, mask in (("training", graph.train_mask), ("validation", graph.val_mask)):
+        y, what = graph.y[mask], f"among the {part} nodes"
+        if target.is_number:
+            _check_numbers(what, y)
+        else:
+            _check_present(f"class {what}", y, range(len(target.classes)))
 
 
-def check_trainable(graph: SensitiveGraph) -> None:
-    """Refuse a graph without both groups, or without both classes in training or validation."""
-    for name, values, mask in (
-        ("group", graph.sens, torch.ones_like(graph.train_mask)),
-        ("class among the training nodes", graph.y, graph.train_mask),
-        ("class among the validation nodes", graph.y, graph.val_mask),
-    ):
-        present = set(values[mask].tolist())
-        if present != {0, 1}:
-            shown = ", ".join(str(v) for v in sorted(present)) or "no node"
-            raise GraphError(
-                f"a graph to train on, each {name}",
-                shown,
-                "both 0 and 1, and nothing else",
-                "give labels and masks in which both occur, see fairgear.graph.split",
-            )
+def _check_present(name: str, values: Tensor, wanted: Sequence[int]) -> None:
+    present = set(values.tolist())
+    if present != set(wanted):
+        shown = ", ".join(str(v) for v in sorted(present)) or "no node"
+        two = list(wanted) == [0, 1]
+        every = "both 0 and 1" if two else f"each of 0 to {len(wanted) - 1}"
+        raise GraphError(
+            f"a graph to train on, each {name}",
+            shown,
+            f"{every}, and nothing else",
+            "give labels and masks in which "
+            f"{'both' if two else 'all'} occur, see fairgear.graph.split",
+        )
+
+
+def _check_numbers(what: str, y: Tensor) -> None:
+    if bool(y.isnan().any()) or len(torch.unique(y)) < 2:
+        raise GraphError(
+            f"a graph to train on, numbers {what}",
+            f"{len(y)} nodes, {int(y.isnan().sum())} of them without a number",
+            "numbers that differ, and no unknown ones",
+            "give labels and masks, see fairgear.graph.split",
+        )

@@ -14,7 +14,7 @@ from fairgear.causal import LocalWorld
 from fairgear.egos import EgoIndex, NearbyEgos, PageRank, cached
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, rows_of
-from fairgear.methods.base import NetworkMethod, Scores, probabilities
+from fairgear.methods.base import NetworkMethod, Scores
 from fairgear.methods.ego_settings import ALPHA
 from fairgear.methods.egos import EgoGenerator, EgoSource, LocalEgos
 from fairgear.progress import bar
@@ -92,7 +92,7 @@ class EgoMethod(NetworkMethod):
             self._network(egos(worlds[at : at + _TOGETHER], nodes[at : at + _TOGETHER]))[1]
             for at in range(0, len(worlds), _TOGETHER)
         ]
-        return probabilities(torch.cat(logits).cpu())
+        return self.head.answers(torch.cat(logits).cpu())
 
     def _check_links(self, graph: SensitiveGraph) -> None:
         """Refuse directions and weights: the generator's decoder knows neither."""

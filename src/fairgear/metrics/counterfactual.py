@@ -13,12 +13,15 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.errors import ParameterError
-from fairgear.metrics.inputs import Floats, Integers, Values, as_labels, same_length
+from fairgear.metrics.disagreement import Disagreement
+from fairgear.metrics.inputs import Floats, Values, as_labels, as_vector, same_length
 from fairgear.metrics.intervals import draws_error
 
+TWO_CLASSES = Disagreement()
 # One world's predictions, or several draws of it: shape (n,), (draws, n), or a list of vectors.
 Draws = Values | Sequence[Values]
 
@@ -29,8 +32,9 @@ class Flips:
 
     Attributes:
         rate: share of labels that flip, mean over the draws.
-        gains: share that goes from 0 to 1.
-        losses: share that goes from 1 to 0; gains and losses add up to the rate.
+        gains: share that goes from 0 to 1, or to a higher number; NaN for several classes, which
+            have no order.
+        losses: share that goes from 1 to 0, or lower; gains and losses add up to the rate.
         draws: the rate of each draw.
         error: Monte Carlo standard error of `rate` over the draws, NaN with a single one: how
             much the choice of draws matters, not how much the choice of people does.
@@ -63,52 +67,57 @@ class AverageFlips:
     by_node: Floats = field(repr=False)
 
 
-def flips(factual: Values, counterfactual: Draws) -> Flips:
-    """Flips between the factual world and one or several draws of a counterfactual one."""
-    first = as_labels("factual", factual)
-    return _flips(first[None, :], _label_draws("counterfactual", counterfactual))
+def flips(factual: Values, counterfactual: Draws, how: Disagreement = TWO_CLASSES) -> Flips:
+    """Flips between the factual world and one or several draws of a counterfactual one.
+
+    `how` says which answers differ, where they are not of two classes.
+    """
+    first = _answers("factual", factual, how)
+    return _flips(first[None, :], _label_draws("counterfactual", counterfactual, how), how)
 
 
-def over_rates(factual: Values, worlds: Mapping[float, Draws]) -> AverageFlips:
+def over_rates(
+    factual: Values, worlds: Mapping[float, Draws], how: Disagreement = TWO_CLASSES
+) -> AverageFlips:
     """δCF of whole-graph interventions: the mean over the rates r of the flips at each.
 
     `worlds` has, for each rate r of people set to 1, the predicted labels of one or several draws.
     """
     _at_least(1, worlds)
-    by_rate = {rate: flips(factual, draws) for rate, draws in worlds.items()}
+    by_rate = {rate: flips(factual, draws, how) for rate, draws in worlds.items()}
     errors = [one.error for one in by_rate.values() if len(one.draws) > 1]
     # Worlds of different rates are drawn independently, so their variances add.
     error = math.sqrt(sum(e * e for e in errors)) / len(by_rate) if errors else math.nan
     return _average(by_rate, error)
 
 
-def between_worlds(worlds: Mapping[Any, Draws]) -> AverageFlips:
+def between_worlds(worlds: Mapping[Any, Draws], how: Disagreement = TWO_CLASSES) -> AverageFlips:
     """δCF as the paper defines it: flips between two counterfactual worlds, mean over all pairs.
 
     Two worlds with equally many draws are matched draw by draw; a single draw is matched with
     each of the other world's.
     """
     _at_least(2, worlds)
-    drawn = {key: _label_draws(f"world {key}", draws) for key, draws in worlds.items()}
-    by_pair = {(a, b): _flips(drawn[a], drawn[b]) for a, b in combinations(drawn, 2)}
+    drawn = {key: _label_draws(f"world {key}", draws, how) for key, draws in worlds.items()}
+    by_pair = {(a, b): _flips(drawn[a], drawn[b], how) for a, b in combinations(drawn, 2)}
     # Pairs share worlds, so the error is that of whole draws; single draws stay the same.
     rates = np.broadcast_arrays(*(np.array(one.draws) for one in by_pair.values()))
     return _average(by_pair, draws_error(np.mean(rates, axis=0)))
 
 
-def _flips(first: Integers, second: Integers) -> Flips:
+def _flips(first: NDArray[Any], second: NDArray[Any], how: Disagreement) -> Flips:
     same_length(factual=first[0], counterfactual=second[0])
     if len(first) != len(second) and 1 not in (len(first), len(second)):
         got, allowed = f"{len(first)} and {len(second)}", "equally many, or one of either"
         step = "draw both worlds with the same seeds"
         raise ParameterError("draws of two worlds", got, allowed, step)
-    change = second - first
+    change = how.changes(first, second)
     flipped = change != 0
     rates = flipped.mean(axis=1)
     return Flips(
         rate=float(rates.mean()),
-        gains=float((change > 0).mean()),
-        losses=float((change < 0).mean()),
+        gains=float((change > 0).mean()) if how.ordered else math.nan,
+        losses=float((change < 0).mean()) if how.ordered else math.nan,
         draws=tuple(float(rate) for rate in rates),
         error=draws_error(rates),
         by_node=flipped.mean(axis=0),
@@ -125,8 +134,13 @@ def _average(by_world: Mapping[Any, Flips], error: float) -> AverageFlips:
     )
 
 
-def _label_draws(name: str, draws: Draws) -> Integers:
-    rows = [as_labels(name, row) for row in _rows(name, draws)]
+def _answers(name: str, values: Values, how: Disagreement) -> NDArray[Any]:
+    """Answers as they are compared: 0 and 1, class numbers, or numbers."""
+    return as_labels(name, values) if how.target.is_binary else as_vector(name, values)
+
+
+def _label_draws(name: str, draws: Draws, how: Disagreement) -> NDArray[Any]:
+    rows = [_answers(name, row, how) for row in _rows(name, draws)]
     for row in rows[1:]:
         same_length(**{f"first draw of {name}": rows[0], "another": row})
     return np.stack(rows)

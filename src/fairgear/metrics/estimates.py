@@ -77,6 +77,16 @@ for _metric in (
     Metric("delta_cf_neighbor", "δCF, neighbours' attributes", 0.0, 1.0, "lower"),
     Metric("delta_cf_both", "δCF, own and neighbours'", 0.0, 1.0, "lower"),
     Metric("r2", "R²", 0.0, 1.0, "lower"),
+    # Of labels with several classes, and of numbers.
+    Metric("macro_f1", "F1, mean over the classes", 0.0, 1.0, "higher"),
+    Metric("eo_ratio", "ratio of right answers by class", 0.0, 1.0, "higher"),
+    Metric("dp_ratio", "ratio of answers", 0.0, 1.0, "higher"),
+    Metric("mae", "mean absolute error", 0.0, math.inf, "lower"),
+    Metric("rmse", "root mean squared error", 0.0, math.inf, "lower"),
+    Metric("r2_prediction", "R² of prediction", -math.inf, 1.0, "higher"),
+    Metric("delta_mean", "gap of mean predictions, in sd", 0.0, math.inf, "lower"),
+    Metric("delta_residual", "gap of mean residuals, in sd", 0.0, math.inf, "lower"),
+    Metric("delta_cf_size", "δCF, mean size of the change", 0.0, math.inf, "lower"),
 ):
     METRICS.add(_metric.name, _metric)
 
@@ -146,7 +156,7 @@ def evaluate_predictions(
             accuracy(labels, predicted),
             rate_interval(labels == predicted, cluster, level=level),
         ),
-        "f1": Estimate(f1(labels, predicted), _f1_interval(labels, predicted, cluster, level)),
+        "f1": Estimate(f1(labels, predicted), f1_interval(labels, predicted, cluster, level)),
         "auroc": _auroc_estimate(labels, ranked, cluster, weights, level),
         "delta_eo": gap(
             delta_eo(labels, predicted, sensitive_features=group),
@@ -177,7 +187,7 @@ def flip_estimate(
     return Estimate(flips.rate, interval, error=flips.error)
 
 
-def _f1_interval(y: Integers, pred: Integers, clusters: Integers, level: float) -> Interval:
+def f1_interval(y: Integers, pred: Integers, clusters: Integers, level: float) -> Interval:
     """F1 = 2J/(1+J), where J is the share of true positives in class 1 ∪ predicted class 1."""
     either = (y | pred) == 1
     if not either.any():

@@ -167,7 +167,7 @@ def draws_error(values: Values) -> float:
 def resampled_gap(hits: Floats, group: Integers, clusters: Integers, weights: Floats) -> Floats:
     """The mean of `hits` in group 1 minus that in group 0: signed ΔDP; among class 1, ΔEO."""
     columns = [group == 0, group == 1, (group == 0) * hits, (group == 1) * hits]
-    count0, count1, hits0, hits1 = _weighted_sums(columns, clusters, weights)
+    count0, count1, hits0, hits1 = weighted_sums(columns, clusters, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
         result: Floats = hits1 / count1 - hits0 / count0
     return result
@@ -175,7 +175,7 @@ def resampled_gap(hits: Floats, group: Integers, clusters: Integers, weights: Fl
 
 def resampled_f1(y: Integers, pred: Integers, clusters: Integers, weights: Floats) -> Floats:
     """F1 of class 1."""
-    both, either = _weighted_sums([y & pred, y | pred], clusters, weights)
+    both, either = weighted_sums([y & pred, y | pred], clusters, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
         result: Floats = 2 * both / (both + either)
     return result
@@ -194,13 +194,13 @@ def resampled_correlation(
     x = summary - summary.mean()
     x = x / np.abs(x).max()
     columns = [np.ones_like(x), pred, x, pred * x, x * x]
-    total, p, m, pm, mm = _weighted_sums(columns, clusters, weights)
+    total, p, m, pm, mm = weighted_sums(columns, clusters, weights)
     spread = (total * p - p * p) * (total * mm - m * m)
     result: Floats = (total * pm - p * m) / np.sqrt(np.where(spread > 0, spread, np.nan))
     return result
 
 
-def _weighted_sums(
+def weighted_sums(
     columns: list[Floats] | list[Integers], clusters: Integers, weights: Floats
 ) -> Floats:
     """The sum of each column over the people of each resample, (columns, resamples)."""

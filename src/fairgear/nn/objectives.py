@@ -51,11 +51,22 @@ def dependence(logits: Tensor, summary: Tensor) -> Tensor:
 
 
 def explained(score: Tensor, summary: Tensor) -> Tensor:
-    """R² of a linear regression of scores or labels on a summary; 0 where either is constant."""
+    """R² of a linear regression of scores or labels on a summary; 0 where either is constant.
+
+    Of several columns, 1 − tr Σ_res / tr Σ_Y.
+    """
+    if score.dim() == 2:
+        return _explained_columns(score.float(), summary.float())
     score, around = score.float(), summary.float()
     score, around = score - score.mean(), around - around.mean()
     scale = score.square().mean() * around.square().mean() + 1e-12
     return (score * around).mean().square() / scale
+
+
+def _explained_columns(score: Tensor, around: Tensor) -> Tensor:
+    score, around = score - score.mean(dim=0), around - around.mean()
+    scale = score.square().mean(dim=0).sum() * around.square().mean() + 1e-12
+    return (score * around[:, None]).mean(dim=0).square().sum() / scale
 
 
 def gaussian_nll(x: Tensor, mean: Tensor, log_variance: Tensor, mask: Tensor) -> Tensor:

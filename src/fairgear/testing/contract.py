@@ -11,18 +11,27 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.base import clone
 from torch import Tensor, nn
 
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.methods.base import Method
-from fairgear.metrics import auroc
+from fairgear.graph.targets import KINDS
+from fairgear.methods.base import Method, Scores
+from fairgear.metrics.classes import macro_auroc
+from fairgear.metrics.numbers import prediction_r2
 from fairgear.progress import bar
 from fairgear.registry import Registry
 from fairgear.settings import Config, settings_of
 from fairgear.tensor_files import read_tensors, write_tensors
-from fairgear.testing.toy_graphs import PEOPLE, other_columns, toy_graph, toy_world, untrainable
+from fairgear.testing.toy_graphs import (
+    PEOPLE,
+    other_columns,
+    other_labels,
+    toy_graph,
+    untrainable,
+)
 from fairgear.testing.trial import Answers, Trial, attempt_fit
 from fairgear.training import seeded
 
@@ -30,6 +39,10 @@ Check = Callable[[Trial], None]
 
 # The toy graph has a clear signal: a method below this AUROC has not learned.
 _MIN_AUROC = 0.9
+# Two of its three classes are linked, which layers that average over neighbours mix.
+_MIN_AUROC_OF_SEVERAL = 0.8
+# The same for numbers.
+_MIN_R2 = 0.5
 # Summing in another order changes the last digits, and training amplifies that.
 _SAME_MODEL, _RETRAINED = 1e-5, 1e-4
 # Steps after which successive fits are interrupted; later ones reach later training stages.
@@ -79,43 +92,68 @@ def constructor(trial: Trial) -> None:
 def learning(trial: Trial) -> None:
     """`fit` returns self, and the model ranks people it was not trained on."""
     model = trial.make()
-    trial.expect(model.fit(toy_graph()) is model, "fit returns self", "another object")
+    trial.expect(model.fit(trial.graph()) is model, "fit returns self", "another object")
     # A fresh graph: whether fit changes its argument is the subject of "side effects".
-    fresh = toy_graph()
-    y, scores = fresh.y.numpy(), model.predict_proba(fresh)[:, 1]
+    fresh = trial.graph()
+    y, scores = fresh.y.numpy(), model.scores(fresh)
     for name, mask in (("validation", fresh.val_mask), ("test", fresh.test_mask)):
-        got = auroc(y[mask], scores[mask])
-        promise = f"an AUROC above {_MIN_AUROC} on the {name} people of the toy graph"
-        trial.expect(got > _MIN_AUROC, promise, f"{got:.3f}")
+        if fresh.target.is_number:
+            got, least = prediction_r2(y[mask], scores[mask, 0]), _MIN_R2
+        else:
+            got = macro_auroc(y[mask], scores[mask])
+            least = _MIN_AUROC if fresh.target.is_binary else _MIN_AUROC_OF_SEVERAL
+        measure = "R² of prediction" if fresh.target.is_number else "AUROC"
+        promise = f"an {measure} above {least} on the {name} people of the toy graph"
+        trial.expect(got > least, promise, f"{got:.3f}")
 
 
 @_named("answers")
 def answers(trial: Trial) -> None:
     """Outputs have the shapes, types and ranges documented in `Method`, in any world."""
     model = trial.fitted()
-    for graph in (toy_graph(), toy_world()):
-        scores, z, labels = model.predict_proba(graph), model.embed(graph), model.predict(graph)
-        low, high = scores.min(), scores.max()
-        fine = scores.shape == (PEOPLE, 2) and scores.dtype == np.float64
-        fine = fine and bool(0 <= low <= high <= 1) and np.allclose(scores.sum(axis=1), 1)
-        got = f"{scores.dtype} of shape {scores.shape}, from {low:.3g} to {high:.3g}"
-        trial.expect(fine, "probabilities (n, 2) in float64 with rows that sum to 1", got)
+    for graph in (trial.graph(), trial.world()):
+        scores, z, labels = model.scores(graph), model.embed(graph), model.predict(graph)
+        if graph.target.is_number:
+            _numbers(trial, model, scores, labels)
+        else:
+            _classes(trial, model, scores, labels)
         fine = z.ndim == 2 and len(z) == PEOPLE and z.dtype == np.float32
         fine = fine and bool(np.isfinite(z).all())
         got = f"{z.dtype} of shape {z.shape}"
         trial.expect(fine, "finite embeddings (n, dim) in float32", got)
-        above = scores[:, 1] > Answers.of(model, graph).threshold
-        fine = labels.dtype == np.int64 and np.array_equal(labels, above)
-        trial.expect(fine, "label 1 where the score is above threshold_", "other labels")
+
+
+def _classes(trial: Trial, model: Method, scores: Scores, labels: NDArray[Any]) -> None:
+    low, high, number = scores.min(), scores.max(), len(trial.graph().target.classes)
+    fine = scores.shape == (PEOPLE, number) and scores.dtype == np.float64
+    fine = fine and bool(0 <= low <= high <= 1) and np.allclose(scores.sum(axis=1), 1)
+    got = f"{scores.dtype} of shape {scores.shape}, from {low:.3g} to {high:.3g}"
+    trial.expect(fine, f"probabilities (n, {number}) in float64 with rows that sum to 1", got)
+    decided = model.decide(scores)
+    if number == 2:
+        decided = (scores[:, 1] > (model.threshold_ or 0)).astype(np.int64)
+    fine = labels.dtype == np.int64 and np.array_equal(labels, decided)
+    rule = "label 1 where the score is above threshold_"
+    rule = rule if number == 2 else "the class with the largest score, offsets added"
+    trial.expect(fine, rule, "other labels")
+
+
+def _numbers(trial: Trial, model: Method, scores: Scores, labels: NDArray[Any]) -> None:
+    fine = scores.shape == (PEOPLE, 1) and labels.shape == (PEOPLE,)
+    fine = fine and labels.dtype == np.float64 and bool(np.isfinite(labels).all())
+    fine = fine and np.array_equal(labels, scores[:, 0])
+    trial.expect(fine, "finite numbers (n,) in float64 from predict", f"shape {labels.shape}")
+    refused = partial(model.predict_proba, trial.graph())
+    trial.expect_error(ParameterError, refused, "predict_proba of numbers is refused")
 
 
 @_named("seeds")
 def seeds(trial: Trial) -> None:
     """A seed determines the model, whatever else was drawn; seeds differ if it is random."""
-    graph = toy_graph()
+    graph = trial.graph()
     expected = Answers.of(trial.fitted(), graph)
     with seeded(1, "contract"):
-        again = Answers.of(trial.make().fit(toy_graph()), graph)
+        again = Answers.of(trial.make().fit(trial.graph()), graph)
     trial.expect_same(again, expected, "a seed gives the same model every time")
     other = Answers.of(trial.fitted(1), graph)
     if trial.random:
@@ -142,7 +180,7 @@ def saving(trial: Trial) -> None:
             rest = {other: tensor for other, tensor in tensors.items() if other != name}
             write_tensors(weights, rest, facts)
             trial.expect_error(FileError, load, f"a file without the tensor {name} is refused")
-    for graph in (toy_graph(), toy_world()):
+    for graph in (trial.graph(), trial.world()):
         promise = f"a loaded model gives the same answers on {_which(graph)}"
         trial.expect_same(Answers.of(loaded, graph), Answers.of(model, graph), promise)
     same = loaded.get_params() == model.get_params()
@@ -152,7 +190,7 @@ def saving(trial: Trial) -> None:
 @_named("relabelling")
 def relabelling(trial: Trial) -> None:
     """The order of the people does not matter, in prediction or in training."""
-    graph, model = toy_graph(), trial.fitted()
+    graph, model = trial.graph(), trial.fitted()
     moved = graph.permute(torch.randperm(PEOPLE, generator=torch.Generator().manual_seed(1)))
     expected = Answers.of(model, graph).by_id(graph)
     got = Answers.of(model, moved).by_id(moved)
@@ -166,20 +204,20 @@ def relabelling(trial: Trial) -> None:
 @_named("refusals")
 def refusals(trial: Trial) -> None:
     """Graphs that cannot be learned from, or that have other columns, are refused."""
-    graph = toy_graph()
+    graph = trial.graph()
     for what, bad in untrainable(graph).items():
         fit = partial(trial.make().fit, bad)
         trial.expect_error(GraphError, fit, f"a training graph with {what} is refused")
     model = trial.fitted()
     for what, other in other_columns(graph).items():
-        predict = partial(model.predict_proba, other)
+        predict = partial(model.scores, other)
         trial.expect_error(GraphError, predict, f"a graph with {what} than in fit is refused")
 
 
 @_named("before fit")
 def unfitted(trial: Trial) -> None:
     """An unfitted model refuses to predict and to be saved."""
-    graph = toy_graph()
+    graph = trial.graph()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         for name in ("predict", "predict_proba", "embed", "save"):
@@ -191,10 +229,10 @@ def unfitted(trial: Trial) -> None:
 @_named("test labels")
 def unseen_labels(trial: Trial) -> None:
     """Labels outside training and validation change nothing, bit for bit."""
-    graph = toy_graph()
+    graph = trial.graph()
     seen = graph.train_mask | graph.val_mask
     # Unknown labels become known too: to know which are known would be to read them.
-    other = graph.replace(y=torch.where(seen, graph.y, 1 - graph.y.clamp(min=0)))
+    other = graph.replace(y=torch.where(seen, graph.y, other_labels(graph)))
     got = Answers.of(trial.make().fit(other), graph)
     trial.expect_same(got, Answers.of(trial.fitted(), graph), "test labels are never read")
 
@@ -202,12 +240,12 @@ def unseen_labels(trial: Trial) -> None:
 @_named("side effects")
 def side_effects(trial: Trial) -> None:
     """Graphs and the global random generators stay as they were."""
-    graph, world, model = toy_graph(), toy_world(), trial.make()
+    graph, world, model = trial.graph(), trial.world(), trial.make()
     before = _generators()
     model.fit(graph)
     Answers.of(model, graph)
     Answers.of(model, world)
-    for now, fresh in ((graph, toy_graph()), (world, toy_world())):
+    for now, fresh in ((graph, trial.graph()), (world, trial.world())):
         same = now.fingerprint() == fresh.fingerprint() and set(now.keys()) == set(fresh.keys())
         trial.expect(same, "a graph passed in is not modified", f"{_which(fresh)} changed")
     promise = "torch's and numpy's global generators keep their state"
@@ -221,18 +259,18 @@ def checkpoints(trial: Trial) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for stop_after in (*_STOPS, None):
             model = trial.make()
-            done, found = attempt_fit(model, toy_graph(), Path(folder), stop_after=stop_after)
+            done, found = attempt_fit(model, trial.graph(), Path(folder), stop_after=stop_after)
             resumed = resumed or found
             if done:
                 break
             stops += 1
     trial.expect(resumed or not stops, f"{promise} from its checkpoint", "one that started over")
-    graph = toy_graph()
+    graph = trial.graph()
     kept = f"{promise} to the same model" if stops else "a checkpoint changes nothing"
     trial.expect_same(Answers.of(model, graph), Answers.of(trial.fitted(), graph), kept)
     if not stops:
         return
-    flipped = graph.replace(y=torch.where(graph.train_mask, 1 - graph.y, graph.y))
+    flipped = graph.replace(y=torch.where(graph.train_mask, other_labels(graph), graph.y))
     for what, other, seed in (("seed", graph, 1), ("graph", flipped, 0)):
         with tempfile.TemporaryDirectory() as folder:
             attempt_fit(trial.make(), graph, Path(folder), stop_after=_STOPS[0])
@@ -260,7 +298,7 @@ def parameters(trial: Trial) -> None:
         trial.expect(model.set_params(**{name: value}) is model, "set_params returns self", "other")
         same = model.get_params()[name] == value
         trial.expect(same, "get_params returns what set_params set", f"no {name}")
-    graph = toy_graph()
+    graph = trial.graph()
     promise = "settings changed after fit take effect at the next fit"
     trial.expect_same(Answers.of(model, graph), Answers.of(fitted, graph), promise)
     with tempfile.TemporaryDirectory() as folder:
@@ -272,7 +310,7 @@ def parameters(trial: Trial) -> None:
 @_named("rows")
 def rows(trial: Trial) -> None:
     """`nodes` selects rows of the full answer: in any order, repeated, as a mask, or none."""
-    model, graph = trial.fitted(), toy_graph()
+    model, graph = trial.fitted(), trial.graph()
     every = Answers.of(model, graph)
     chosen = torch.randperm(PEOPLE, generator=torch.Generator().manual_seed(2))
     for what, nodes in {
@@ -286,8 +324,25 @@ def rows(trial: Trial) -> None:
         got = Answers.of(model, graph, nodes)
         trial.expect_same(got, expected, f"nodes={what} gives rows of the full answer", _SAME_MODEL)
     for nodes in (torch.tensor([PEOPLE]), torch.tensor([-1]), torch.tensor([0.5])):
-        predict = partial(model.predict_proba, graph, nodes=nodes)
+        predict = partial(model.scores, graph, nodes=nodes)
         trial.expect_error(ParameterError, predict, f"nodes={nodes.tolist()} is refused")
+
+
+@_named("other labels")
+def other_kinds(trial: Trial) -> None:
+    """Labels of several classes and numbers are learned as well as two classes, or refused."""
+    for kind in KINDS[1:]:
+        other = trial.with_labels(kind)
+        if kind in other.make().targets:
+            for check in _OTHER_KINDS:
+                check(other)
+        else:
+            fit = partial(other.make().fit, other.graph())
+            promise = f"labels that are not among its targets are refused: {kind}"
+            other.expect_error(GraphError, fit, promise)
+
+
+_OTHER_KINDS = (learning, answers, saving, relabelling, refusals, unseen_labels, rows)
 
 
 def _which(graph: SensitiveGraph) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import torch
+from torch import Tensor
 
 from fairgear.graph import SensitiveGraph, undirected_edges
 
@@ -13,14 +14,25 @@ _SENS_COLUMN = 2
 _SIGNAL, _DEPENDENT = 0, 3
 
 
-def toy_graph() -> SensitiveGraph:
+def toy_graph(kind: str = "binary") -> SensitiveGraph:
     """A small graph that is easy to learn: one feature separates the classes, whatever s is.
 
     Another feature depends on s, most links are within a class, a tenth of the people have no
-    known label, and ids are not row numbers. Each call returns a new copy.
+    known label, and ids are not row numbers. Each call returns a new copy. For the kind
+    "multiclass" the same feature tells three classes, two of which are linked; for "regression"
+    the label is a number that grows with it.
     """
     copied: SensitiveGraph = _toy_graph().clone()
-    return copied
+    if kind == "binary":
+        return copied
+    known, signal = copied.y >= 0, copied.x[:, _SIGNAL].double()
+    if kind == "regression":
+        return copied.replace(y=torch.where(known, 10 + 4 * signal, torch.nan))
+    third = copied.node_id % 3 == 0
+    y = torch.where(third & (copied.y == 1), 2, copied.y)
+    x = copied.x.clone()
+    x[:, _SIGNAL] += 3 * (y == 2) + 3 * (third & ~known)
+    return copied.replace(x=x, y=y, label_names=("a", "b", "c"))
 
 
 @cache
@@ -52,14 +64,21 @@ def _toy_graph() -> SensitiveGraph:
     return graph.permute(torch.randperm(PEOPLE, generator=draw))
 
 
-def toy_world() -> SensitiveGraph:
+def toy_world(kind: str = "binary") -> SensitiveGraph:
     """The toy graph, had everybody been of the other group: a feature and some links change."""
-    graph = toy_graph()
+    graph = toy_graph(kind)
     sens, x = 1 - graph.sens, graph.x.clone()
     x[:, _SENS_COLUMN] = sens.float()
     x[:, _DEPENDENT] += sens - graph.sens
     kept = graph.edge_index.sum(dim=0) % 3 > 0
     return graph.replace(x=x, sens=sens, edge_index=graph.edge_index[:, kept])
+
+
+def other_labels(graph: SensitiveGraph) -> Tensor:
+    """Another label for everybody, known for all: the next class, or the negative number."""
+    if graph.target.is_number:
+        return -graph.y.nan_to_num(5.0)
+    return (graph.y.clamp(min=0) + 1) % len(graph.target.classes)
 
 
 def untrainable(graph: SensitiveGraph) -> dict[str, SensitiveGraph]:

@@ -15,7 +15,7 @@ from torch import Tensor
 from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.base import Method
-from fairgear.testing.toy_graphs import toy_graph
+from fairgear.testing.toy_graphs import toy_graph, toy_world
 from fairgear.training import Checkpoint
 
 
@@ -34,7 +34,7 @@ class Answers:
     @classmethod
     def of(cls, model: Method, graph: SensitiveGraph, nodes: Tensor | None = None) -> Answers:
         """Compute them all."""
-        scores = model.predict_proba(graph, nodes=nodes)
+        scores = model.scores(graph, nodes=nodes)
         threshold = float("nan") if model.threshold_ is None else model.threshold_
         return cls(scores, model.embed(graph, nodes=nodes), threshold)
 
@@ -51,6 +51,7 @@ class Trial:
         method: the class, or a function from a seed to a new, unfitted method.
         settings: settings for a class, such as few steps.
         random: whether the method depends on its seed; if False, no seed may change anything.
+        kind: of the labels: "binary", "multiclass" or "regression".
     """
 
     def __init__(
@@ -59,14 +60,27 @@ class Trial:
         *,
         settings: Mapping[str, Any] | None = None,
         random: bool = True,
+        kind: str = "binary",
     ) -> None:
         if settings and not isinstance(method, type):
             what, got = "settings with a function that makes the method", ", ".join(settings)
             raise ParameterError(what, got, "settings with a class only", "set them inside it")
-        self.random = random
+        self.random, self.kind = random, kind
         self._method = method
         self._settings = dict(settings or {})
         self._fitted: dict[int, Method] = {}
+
+    def with_labels(self, kind: str) -> Trial:
+        """The same method on the toy graph with labels of another kind."""
+        return Trial(self._method, settings=self._settings or None, random=self.random, kind=kind)
+
+    def graph(self) -> SensitiveGraph:
+        """A new copy of the toy graph."""
+        return toy_graph(self.kind)
+
+    def world(self) -> SensitiveGraph:
+        """A new copy of its counterfactual."""
+        return toy_world(self.kind)
 
     def make(self, seed: int = 0) -> Method:
         """A new, unfitted method; a class runs on the CPU, where sums are reproducible."""
@@ -78,7 +92,7 @@ class Trial:
     def fitted(self, seed: int = 0) -> Method:
         """A model fitted on the toy graph, shared by checks that do not change it."""
         if seed not in self._fitted:
-            self._fitted[seed] = self.make(seed).fit(toy_graph())
+            self._fitted[seed] = self.make(seed).fit(self.graph())
         return self._fitted[seed]
 
     def broken(self, promise: str, got: str) -> ContractError:
@@ -110,8 +124,8 @@ class Trial:
         for part in ("scores", "embeddings"):
             one, other = getattr(got, part), getattr(expected, part)
             self.expect(one.shape == other.shape, promise, f"{part} of shape {one.shape}")
-            # Embeddings can have any scale; that of scores is 1.
-            scale = 1.0 if part == "scores" else max(1.0, float(np.abs(other).max(initial=0)))
+            # Embeddings and numbers can have any scale; that of probabilities is 1.
+            scale = max(1.0, float(np.abs(other).max(initial=0)))
             gap = float(np.abs(one - other).max(initial=0)) / scale
             self.expect(gap <= within, promise, f"{part} that differ by up to {gap:.2g}")
         gap = abs(got.threshold - expected.threshold)

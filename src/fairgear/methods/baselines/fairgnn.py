@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -141,9 +142,21 @@ class FairGnnTask(WholeGraphTask):
         """L_C of the labelled people; |Cov| and L_A of everybody the batch is about."""
         sens = batch.outputs(batch.inputs(self.sens_score))
         return super().terms(batch, z, logits, labelled, y) | {
-            "covariance": covariance(sens, batch.outputs(logits).sigmoid()).abs(),
+            "covariance": self.dependence(covariance, sens, batch.outputs(logits)),
             "adversary": self.adversary_loss(batch.outputs(z), sens),
         }
+
+    def dependence(
+        self, of: Callable[[Tensor, Tensor], Tensor], sens: Tensor, logits: Tensor
+    ) -> Tensor:
+        """|Cov| or |corr| of ŝ and the answers; half the sum over several classes.
+
+        For two classes that is the one of class 1, since both have the same.
+        """
+        soft = self.head.soft(logits)
+        if soft.dim() == 1:
+            return of(sens, soft).abs()
+        return torch.stack([of(sens, column).abs() for column in soft.T]).sum() / 2
 
     def adversary_loss(self, z: Tensor, sens: Tensor) -> Tensor:
         """L_A: the cross-entropy of ŝ as the adversary reads it from the representations."""
@@ -175,7 +188,7 @@ class FairGnnTask(WholeGraphTask):
         scored = self.scored()
         _, logits = outputs(self.network, self.graph, self.val_rows, self.config)
         sens = self.sens_score[self.val_rows].to(logits.device)
-        found = correlation(sens, logits.sigmoid()).abs()
+        found = self.dependence(correlation, sens, logits)
         # Non-finite scores count as the worst.
         dependence = float(found.nan_to_num(nan=1.0))
         figures = {**scored.figures, "dependence": dependence}

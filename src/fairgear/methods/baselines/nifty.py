@@ -143,9 +143,9 @@ class NiftyTask(WholeGraphTask):
     ) -> dict[str, Tensor]:
         """L_c and L_s of the labelled people, from stacked z and logits of both views."""
         learned = logits if self.config.label_flipped else logits[:1]
-        target = y.to(logits.dtype).expand(len(learned), -1)
+        target = y.expand(len(learned), -1)
         return {
-            "prediction": F.binary_cross_entropy_with_logits(learned[:, labelled], target),
+            "prediction": self.head.loss(learned[:, labelled], target),
             "similarity": similarity_loss(self.predictor, z[0, labelled], z[1, labelled]),
         }
 

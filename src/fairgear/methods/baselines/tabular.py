@@ -1,4 +1,4 @@
-"""Classifiers that see a person's own features and no graph.
+"""Classifiers and regressions that see a person's own features and no graph.
 
 They are floors: what a graph method gains from the graph, it gains over these.
 """
@@ -13,20 +13,21 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
-from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor, nn
 
 from fairgear.causal import LocalWorld, Surroundings
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, rows_of
-from fairgear.methods.base import METHODS, Method, Scores, check_trainable, columns_of
+from fairgear.graph.targets import KINDS
+from fairgear.methods.base import METHODS, Method, Scores, columns_of
 from fairgear.methods.baselines.trees import Trees
 from fairgear.methods.features import Erasure, FeatureScaler
+from fairgear.methods.heads import Head
 from fairgear.methods.ranks import RankScores
-from fairgear.methods.thresholds import HALF, most_accurate
+from fairgear.methods.thresholds import HALF, most_accurate, most_accurate_offsets
 from fairgear.progress import bar
 from fairgear.settings import Config, OneOf, Range
 from fairgear.tensor_files import damaged
@@ -171,7 +172,7 @@ class LogisticConfig(Config):
 
     C: Annotated[float | None, Range(1e-8, 1e8)] = None
     """Weight of the training losses against the penalty ‖w‖²/2, as in scikit-learn. [of 0.001,
-    0.01, 0.1, 1, 10 and 100 the one with the least log-loss on the validation set]"""
+    0.01, 0.1, 1, 10 and 100 the one with the least loss on the validation set]"""
     ranks: bool = False
     """Whether the regression also sees the rank of each feature."""
     threshold: Annotated[str, OneOf("half", "validation")] = "half"
@@ -183,7 +184,7 @@ class BoostingConfig(Config):
     """How boosted trees are grown."""
 
     trees: Annotated[int | None, Range(1, 10_000)] = None
-    """How many. [of 300 trees, the first ones with the least log-loss on the validation set]"""
+    """How many. [of 300 trees, the first ones with the least loss on the validation set]"""
     depth: Annotated[int, Range(1, 32)] = 3
     """Largest depth of a tree."""
     learning_rate: Annotated[float, Range(1e-6, 1.0)] = 0.1
@@ -195,13 +196,14 @@ class BoostingConfig(Config):
 
 
 class Tabular(Method):
-    """A classifier of each person's own features.
+    """A classifier of each person's own features, or a regression on them.
 
     Nothing is random: all seeds give the same model. The work is done on the CPU whatever the
     device, and takes seconds, so there are no checkpoints.
     """
 
     reads_graph = False
+    targets = KINDS
     features_type: ClassVar[type[Unaware]]
     config: LogisticConfig | BoostingConfig
     _settings: LogisticConfig | BoostingConfig
@@ -210,7 +212,7 @@ class Tabular(Method):
 
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
         """Learn features from all people without labels, the classifier from training nodes."""
-        check_trainable(graph)
+        self._aim(graph)
         self.torch_device()  # refuses an unknown device
         self.threshold_, self._settings = None, self.config
         # In the order of ids, so that reordering the rows changes nothing.
@@ -221,23 +223,41 @@ class Tabular(Method):
         train, val = ((x[order[mask]], y[order[mask]]) for mask in rows)
         self._learn(train, val)
         self.threshold_ = HALF
-        if self.config.threshold == "validation":
-            self.threshold_ = most_accurate(val[1].numpy(), self._scores(val[0]))
+        if self.config.threshold == "validation" and self.target_.is_binary:
+            self.threshold_ = most_accurate(val[1].numpy(), self._answers(val[0])[:, 1])
+        elif self.config.threshold == "validation" and not self.target_.is_number:
+            self.offsets_ = most_accurate_offsets(val[1].numpy(), self._answers(val[0]))
         return self
 
     def predict_proba(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
-        """Probabilities (m, 2); the graph may differ from the one in `fit`."""
-        positive = self._scores(self._inputs(graph, nodes))
-        return np.stack([1 - positive, positive], axis=1)
+        """Probabilities (m, classes); the graph may differ from the one in `fit`."""
+        self._refuse_numbers()
+        return self.scores(graph, nodes=nodes)
+
+    def scores(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
+        """Probabilities (m, classes), or numbers (m, 1)."""
+        return self._answers(self._inputs(graph, nodes))
 
     def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores:
         """The same from their rows alone."""
         around = Surroundings.of(worlds, nodes, 0)
-        return self.predict_proba(around.people(), nodes=torch.from_numpy(around.targets))
+        return self.scores(around.people(), nodes=torch.from_numpy(around.targets))
 
     @abstractmethod
     def _learn(self, train: Labelled, val: Labelled) -> None:
-        """Set `_classifier`, from features (m, d) to logits (m,); `val` chooses open settings."""
+        """Set `_classifier`, from features (m, d) to logits; `val` chooses open settings.
+
+        Numbers are learned as `Head` has them, at mean 0 and standard deviation 1.
+        """
+
+    @property
+    def _head(self) -> Head:
+        return Head(self.target_)
+
+    def _labels(self, part: Labelled) -> NDArray[Any]:
+        """What is fitted: classes, or standardised numbers."""
+        y = self._head.standardised(part[1]) if self.target_.is_number else part[1]
+        return np.asarray(y.numpy())
 
     def _new_features(self, width: int, sens_column: int | None) -> Unaware:
         made = self.features_type(width, sens_column)
@@ -249,9 +269,12 @@ class Tabular(Method):
         seen: Tensor = self._features(graph)[rows_of(graph, nodes)]
         return seen
 
-    def _scores(self, x: Tensor) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = torch.sigmoid(self._classifier(x)).numpy()
-        return scores
+    def _answers(self, x: Tensor) -> Scores:
+        logits = self._classifier(x)
+        if not self.target_.is_binary:
+            return self._head.answers(logits)
+        positive: Scores = torch.sigmoid(logits).numpy()
+        return np.stack([1 - positive, positive], axis=1)
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = module_tensors("features", self._features)
@@ -266,29 +289,32 @@ class Tabular(Method):
 
 
 class LinearLogits(nn.Module):
-    """x·w + b, for features of `width` columns."""
+    """x·w + b, for features of `width` columns; w and b have a column for each of `outputs`."""
 
     w: Tensor
     b: Tensor
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, outputs: int = 1) -> None:
         super().__init__()
-        self.register_buffer("w", torch.zeros(width, dtype=torch.float64))
-        self.register_buffer("b", torch.zeros((), dtype=torch.float64))
+        more = () if outputs == 1 else (outputs,)
+        self.register_buffer("w", torch.zeros((width, *more), dtype=torch.float64))
+        self.register_buffer("b", torch.zeros(more, dtype=torch.float64))
 
     @classmethod
-    def of(cls, train: Labelled, weight: float) -> Self:
-        """The logistic regression with C = `weight`."""
-        x, y = (part.numpy() for part in train)
+    def of(cls, x: NDArray[np.float64], y: NDArray[Any], weight: float, outputs: int = 1) -> Self:
+        """The regression with C = `weight`: logistic for classes, ridge for numbers."""
         # A smaller tolerance than the default, so that equal problems have equal solutions.
-        solved = LogisticRegression(C=weight, tol=1e-6, max_iter=10_000).fit(x, y)
-        made = cls(x.shape[1])
-        made.w.copy_(torch.from_numpy(solved.coef_[0]))
-        made.b.copy_(torch.from_numpy(solved.intercept_)[0])
+        solver = LogisticRegression(C=weight, tol=1e-6, max_iter=10_000)
+        if y.dtype.kind == "f":
+            solver = Ridge(alpha=1 / weight, solver="cholesky")
+        solved = solver.fit(x, y)
+        made = cls(x.shape[1], outputs)
+        made.w.copy_(torch.from_numpy(np.atleast_2d(solved.coef_).T).reshape(made.w.shape))
+        made.b.copy_(torch.from_numpy(np.atleast_1d(solved.intercept_)).reshape(made.b.shape))
         return made
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits (m,)."""
+        """Logits (m,), or (m, outputs)."""
         return x @ self.w + self.b
 
 
@@ -311,11 +337,11 @@ class Logistic(Tabular):
 
     def _learn(self, train: Labelled, val: Labelled) -> None:
         def loss(weight: float) -> float:
-            logits = fitted[weight](val[0])
-            return float(F.binary_cross_entropy_with_logits(logits, val[1].double()))
+            return float(self._head.loss(fitted[weight](val[0]), val[1]))
 
         weights = C_VALUES if self.config.C is None else (float(self.config.C),)
-        fitted = {weight: LinearLogits.of(train, weight) for weight in weights}
+        x, y, outputs = train[0].numpy(), self._labels(train), self.target_.outputs
+        fitted = {weight: LinearLogits.of(x, y, weight, outputs) for weight in weights}
         # Ties go to the first, which has the strongest penalty.
         self.C_ = min(weights, key=loss)
         self._classifier = fitted[self.C_]
@@ -326,7 +352,7 @@ class Logistic(Tabular):
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         super()._restore(path, tensors, facts)
-        self._classifier = LinearLogits(self._features.outputs)
+        self._classifier = LinearLogits(self._features.outputs, self.target_.outputs)
         load_module(path, "classifier", self._classifier, tensors)
         if not isinstance(facts.get("C"), float):
             raise damaged(path)
@@ -378,30 +404,32 @@ class Boosting(Tabular):
     def _learn(self, train: Labelled, val: Labelled) -> None:
         total = self.config.trees or MOST_TREES
         # scikit-learn breaks ties between splits at random; the seed is fixed.
-        grower = GradientBoostingClassifier(
+        kind = GradientBoostingRegressor if self.target_.is_number else GradientBoostingClassifier
+        grower = kind(
             n_estimators=total,
             max_depth=self.config.depth,
             learning_rate=self.config.learning_rate,
             random_state=0,
         )
         with bar("growing trees", total=total) as progress:
-            grower.fit(*(part.numpy() for part in train), monitor=lambda *_: progress.advance())
+            grower.fit(train[0].numpy(), self._labels(train), monitor=lambda *_: progress.advance())
         trees = Trees.of(grower, self.config.learning_rate, total)
         if self.config.trees is None:
-            best = 1 + int(trees.staged_loss(*val).argmin())
+            best = 1 + int(trees.staged_loss(*val, self._head.loss).argmin())
             trees = Trees.of(grower, self.config.learning_rate, best)
-        self._classifier, self.trees_ = trees, len(trees.root)
+        self._classifier, self.trees_ = trees, trees.stages
 
     def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         super()._restore(path, tensors, facts)
         value, root = (tensors.get(f"classifier.{name}") for name in ("value", "root"))
         if value is None or root is None or value.dim() != 1 or root.dim() != 1:
             raise damaged(path)
-        self._classifier = Trees(len(value), len(root), self.config.depth)
+        outputs = self.target_.outputs
+        self._classifier = Trees(len(value), len(root), self.config.depth, outputs)
         load_module(path, "classifier", self._classifier, tensors)
         if not self._classifier.is_valid(self._features.outputs):
             raise damaged(path)
-        self.trees_ = len(root)
+        self.trees_ = len(root) // outputs
 
 
 for _method in (Logistic, LogisticUnaware, LogisticResidual, LogisticProjected, Boosting):

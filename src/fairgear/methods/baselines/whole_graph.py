@@ -11,22 +11,20 @@ from typing import Annotated, ClassVar, Self
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
 from fairgear.causal import LocalWorld, Surroundings
 from fairgear.graph import SensitiveGraph, rows_of
+from fairgear.graph.targets import KINDS
 from fairgear.methods.base import (
     FitCheckpoints,
     NetworkMethod,
     Scores,
-    check_trainable,
-    probabilities,
     run_key,
 )
 from fairgear.methods.baselines.neighbors import Links, Neighbors, NodeBatch
 from fairgear.methods.features import FeatureScaler
+from fairgear.methods.heads import BINARY_HEAD, Head
 from fairgear.methods.ranks import RankScores
 from fairgear.nn import objectives
 from fairgear.settings import Config, OneOf, Range
@@ -58,13 +56,14 @@ class WholeGraphConfig(Config):
     steps: Annotated[int, Range(1, 10**7)] = 500
     """Training steps; without batches each sees all labelled people, and is an epoch."""
     validate_every: Annotated[int, Range(1, 10**7)] = 5
-    """Steps between two validations; the state with the best AUROC is kept."""
+    """Steps between two validations; the state with the best AUROC is kept, or least RMSE."""
     batch_size: Annotated[int, Range(0, 10**9)] = 0
     """Labelled people a step, and people at a time in prediction; 0 for the whole graph at once."""
     fanout: Annotated[int, Range(0, 10**6)] = 0
     """With batches, in training: neighbours of a person to sample; 0 for all of them."""
     threshold: Annotated[str, OneOf("half", "validation")] = "half"
-    """The decision threshold: 0.5 (half), or the most accurate on the validation set."""
+    """The decision threshold: 0.5 (half), or the most accurate on the validation set; of several
+    classes, the largest score, or with the most accurate offsets."""
 
 
 class WholeGraphNetwork(nn.Module):
@@ -73,16 +72,16 @@ class WholeGraphNetwork(nn.Module):
     The encoder takes features (m, d) and `Neighbors`, and returns representations (m, dim).
     """
 
-    def __init__(self, encoder: nn.Module, dim: int) -> None:
+    def __init__(self, encoder: nn.Module, dim: int, outputs: int = 1) -> None:
         super().__init__()
         self.encoder = encoder
-        self.classifier = nn.Linear(dim, 1)
+        self.classifier = nn.Linear(dim, outputs)
 
     def forward(self, x: Tensor, neighbors: Neighbors) -> tuple[Tensor, Tensor]:
-        """Representations (m, dim) and logits (m,)."""
+        """Representations (m, dim) and logits (m,), or (m, outputs) where there are several."""
         z: Tensor = self.encoder(x, neighbors)
         logits: Tensor = self.classifier(z)
-        return z, logits[:, 0]
+        return z, logits[:, 0] if logits.shape[1] == 1 else logits
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ class Inputs:
 
 
 class WholeGraphTask(Task):
-    """L_p alone: the cross-entropy of the labelled training people.
+    """L_p alone: the cross-entropy, or squared error, of the labelled training people.
 
     A method with more terms overrides `terms` and sets their `weights`; one that trains in turns
     overrides `step`. `modules` is what is trained, including `network`; labels and rows are in
@@ -114,7 +113,9 @@ class WholeGraphTask(Task):
         y: Tensor,
         train_rows: Tensor,
         val_rows: Tensor,
+        head: Head = BINARY_HEAD,
     ) -> None:
+        self.head = head
         self.modules = modules
         self.network = modules["network"]
         self.config = config
@@ -148,9 +149,7 @@ class WholeGraphTask(Task):
         self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
     ) -> dict[str, Tensor]:
         """The named terms of the loss on a batch and the network's output for it."""
-        return {
-            "prediction": F.binary_cross_entropy_with_logits(logits[labelled], y.to(logits.dtype))
-        }
+        return {"prediction": self.head.loss(logits[labelled], y)}
 
     def step(self, number: int) -> dict[str, Tensor]:
         """One batch, or the whole graph."""
@@ -172,17 +171,15 @@ class WholeGraphTask(Task):
         return detached
 
     def validate(self) -> Validation | None:
-        """Score by AUROC."""
+        """Score by AUROC, or −RMSE."""
         return self.scored()
 
     def scored(self) -> Validation:
-        """AUROC and loss on the validation set."""
+        """AUROC, or −RMSE, and loss on the validation set."""
         _, logits = outputs(self.network, self.graph, self.val_rows, self.config)
         y = self.y[self.val_rows].to(logits.device)
-        usable = bool(logits.isfinite().all())
-        auroc = float(roc_auc_score(y.cpu(), logits.cpu())) if usable else 0.0
-        loss = F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))
-        return Validation(auroc, {"prediction": float(loss), "auroc": auroc})
+        score, loss = self.head.score(y, logits), self.head.loss(logits, y)
+        return Validation(score, {"prediction": float(loss), self.head.measure: score})
 
 
 class WholeGraph(NetworkMethod):
@@ -192,6 +189,7 @@ class WholeGraph(NetworkMethod):
     `build` (further modules, which are saved and moved too) and sets `task_type`.
     """
 
+    targets = KINDS
     config_type = WholeGraphConfig
     config: WholeGraphConfig
     _settings: WholeGraphConfig
@@ -208,11 +206,12 @@ class WholeGraph(NetworkMethod):
 
     def build(self, width: int) -> dict[str, nn.Module]:
         """Fresh modules for `width` features, by the name under which they are saved."""
-        return {"network": WholeGraphNetwork(self.encoder(width), self._settings.dim)}
+        outputs = self.target_.outputs
+        return {"network": WholeGraphNetwork(self.encoder(width), self._settings.dim, outputs)}
 
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
         """Train on the training set, and keep the state with the best validation score."""
-        check_trainable(graph)
+        self._aim(graph)
         self.threshold_, self.history_ = None, {}
         self._settings = config = self.config
         self._learn_inputs(graph)
@@ -267,7 +266,7 @@ class WholeGraph(NetworkMethod):
             neighbors = Neighbors.around(*(torch.from_numpy(of).to(device) for of in given))
             _, logits = network(x, neighbors)
             parts.append(logits.cpu()[torch.from_numpy(np.searchsorted(inner, around.targets))])
-        return probabilities(torch.cat(parts))
+        return self.head.answers(torch.cat(parts))
 
     @property
     def _sized(self) -> WholeGraphConfig:
@@ -285,7 +284,8 @@ class WholeGraph(NetworkMethod):
     def _task(
         self, graph: SensitiveGraph, inputs: Inputs, y: Tensor, train_rows: Tensor, val_rows: Tensor
     ) -> WholeGraphTask:
-        return self.task_type(self._modules, self._settings, inputs, y, train_rows, val_rows)
+        given = (self._settings, inputs, y, train_rows, val_rows, self.head)
+        return self.task_type(self._modules, *given)
 
     def _believed(self) -> Sequence[str]:
         """What decides a fit besides settings, seed and graph."""

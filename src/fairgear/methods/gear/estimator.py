@@ -60,7 +60,8 @@ class Gear(WholeGraph):
         batch_size: labelled people a step, and as many of all; 0 for the whole graph at once.
             None for the whole graph up to 200,000 people, else 1,000.
         fanout: with batches, in training: neighbours of a person to sample; 0 for all of them.
-        threshold: the most accurate on the validation set ("validation"), or 0.5 ("half").
+        threshold: the most accurate on the validation set ("validation"), or 0.5 ("half"); of
+            several classes, the largest score, or with the most accurate offsets.
         seed: of the initialisation and of every random draw in training.
         device: "auto" (CUDA if available), "cpu" or "cuda".
     """
@@ -109,7 +110,7 @@ class Gear(WholeGraph):
 
     def encoder(self, width: int) -> nn.Module:
         """The whole network: it has its own classifier."""
-        return GearNetwork(self._family.width, self._settings)
+        return GearNetwork(self._family.width, self._settings, self.target_.outputs)
 
     def build(self, width: int) -> dict[str, nn.Module]:
         """The network."""
@@ -150,6 +151,7 @@ class Gear(WholeGraph):
             val_rows,
             moved,
             around.float().to(y.device),
+            self.head,
         )
 
     def _believed(self) -> Sequence[str]:

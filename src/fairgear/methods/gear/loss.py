@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from fairgear.methods.heads import BINARY_HEAD, Head
+
 # The share of people who are moved where few are.
 _FEW = 0.1
 # How much the models with more inconsistency are drawn more often, and
@@ -92,17 +94,22 @@ def adjusted(r2: float, people: int) -> float:
 
 
 class Boundary(nn.Module):
-    """The cut that divides logits into answers, as it was at the last validation."""
+    """What divides logits into answers, as it was at the last validation.
+
+    A cut for two classes, offsets for several; numbers need none.
+    """
 
     cut: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, head: Head = BINARY_HEAD) -> None:
         super().__init__()
-        self.register_buffer("cut", torch.zeros(()))
+        self.head = head
+        size = () if head.outputs == 1 else (head.outputs,)
+        self.register_buffer("cut", torch.zeros(size))
 
     def forward(self, logits: Tensor) -> Tensor:
-        """Answers from −1 to 1: the closer a logit is to the cut, the less decided."""
-        return torch.tanh(logits - self.cut)
+        """Answers: the closer a logit is to the boundary, the less decided."""
+        return self.head.decided(logits, self.cut)
 
 
 def assignment(sens: Tensor) -> Tensor:

@@ -16,28 +16,32 @@ LAYERS: dict[str, type[nn.Module]] = {"graphsage": SageLayer, "gcn": GcnLayer, "
 class GearNetwork(nn.Module):
     """Each person is embedded alone, then the encoder reads the embeddings of their neighbours."""
 
-    def __init__(self, features: int, config: GearConfig) -> None:
+    def __init__(self, features: int, config: GearConfig, outputs: int = 1) -> None:
         super().__init__()
         self.dropout, self.reads_graph = config.dropout, config.reads_graph
         self.linear = config.encoder == "linear"
-        width = 1 if self.linear else config.dim
+        width = outputs if self.linear else config.dim
         self.embed = nn.Linear(features, width)
         self.encoder: nn.Module = nn.Identity()
         if config.reads_graph:
             self.encoder = LayeredEncoder(LAYERS[config.encoder], width, config)
         elif not self.linear:
             self.encoder = nn.Linear(width, width)
-        self.out = nn.Identity() if self.linear else nn.Linear(width, 1)
+        self.out = nn.Identity() if self.linear else nn.Linear(width, outputs)
 
     def forward(self, x: Tensor, neighbors: Neighbors) -> tuple[Tensor, Tensor]:
-        """Representations (m, dim) and logits (m,)."""
+        """Representations (m, dim) and logits (m,), or (m, outputs) where there are several."""
         people = self.embed(x if self.reads_graph else neighbors.own(x))
         if self.linear:
-            return people, people[:, 0]
+            return people, _one_or_all(people)
         people = self._dropped(people)
         z: Tensor = self.encoder(people, neighbors) if self.reads_graph else self.encoder(people)
         logits: Tensor = self.out(self._dropped(z))
-        return z, logits[:, 0]
+        return z, _one_or_all(logits)
 
     def _dropped(self, x: Tensor) -> Tensor:
         return F.dropout(F.relu(x), self.dropout, self.training)
+
+
+def _one_or_all(logits: Tensor) -> Tensor:
+    return logits[:, 0] if logits.shape[1] == 1 else logits

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
 from fairgear.methods.baselines.neighbors import (
@@ -27,6 +26,7 @@ from fairgear.methods.gear.loss import (
     adjusted,
     assignment,
 )
+from fairgear.methods.heads import BINARY_HEAD, Head
 from fairgear.methods.thresholds import most_accurate, validation_subset
 from fairgear.nn import objectives
 from fairgear.training import Validation
@@ -77,15 +77,16 @@ class GearTask(WholeGraphTask):
         val_rows: Tensor,
         moved: MovedPeople,
         sens_around: Tensor,
+        head: Head = BINARY_HEAD,
     ) -> None:
         val_rows = validation_subset(val_rows, y, VALIDATED)
-        super().__init__({"network": network}, config, graph, y, train_rows, val_rows)  # type: ignore[arg-type]  # see above
+        super().__init__({"network": network}, config, graph, y, train_rows, val_rows, head)  # type: ignore[arg-type]  # see above
         self.moved, self.sens_around = moved, sens_around
         limit = self.labels_r2() if config.r2_limit == "labels" else float(config.r2_limit)
         device = next(network.parameters()).device
         self.penalty = DependencePenalty(limit, len(val_rows)).to(device)
         self.model_weights = ModelWeights(moved.models).to(device)
-        self.boundary = Boundary().to(device)
+        self.boundary = Boundary(head).to(device)
         self.modules |= {
             "penalty": self.penalty,
             "weights": self.model_weights,
@@ -100,7 +101,8 @@ class GearTask(WholeGraphTask):
         good answers exceed it, and a state that has learned little would be chosen.
         """
         rows = self.val_rows
-        found = float(objectives.explained(self.y[rows], self.sens_around[rows]))
+        answers = self.head.columns(self.y[rows])
+        found = float(objectives.explained(answers, self.sens_around[rows]))
         return max(0.0, adjusted(found, len(rows)))
 
     def optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
@@ -118,15 +120,16 @@ class GearTask(WholeGraphTask):
         # answers differ by what was moved alone.
         with torch.random.fork_rng([x.device] if x.is_cuda else []):
             logits = self.network(x, batch.neighbors)[1]
-        y = self.y[people[: len(labelled)]].to(logits)
-        parts = {"prediction": F.binary_cross_entropy_with_logits(logits[labelled], y)}
+        y = self.y[people[: len(labelled)]].to(logits.device)
+        parts = {"prediction": self.head.loss(logits[labelled], y)}
         factual = batch.outputs(logits)
         if other is not None:
             answers = batch.outputs(self.network(other.x, other.neighbors)[1])
             parts["consistency"] = self._inconsistency(factual, answers, batch.outputs(other.model))
         if self.penalty.active:
             around = self.sens_around if batch.rows is None else self.sens_around[people]
-            parts["dependence"] = objectives.dependence(factual, around.to(factual.device))
+            soft = self.head.decided(factual.float(), torch.zeros_like(self.boundary.cut))
+            parts["dependence"] = objectives.explained(soft, around.to(factual.device))
         self.weights = {
             "consistency": self.config.fairness_weight * self._ramp(number),
             "dependence": float(self.penalty.weight),
@@ -152,23 +155,23 @@ class GearTask(WholeGraphTask):
     def judged(self, factual: Tensor, worlds: Tensor) -> Validation:
         """The score of the logits (m,) of the validation set, and (models, worlds, m) of others.
 
-        AUROC less the largest share of flips, and less a price for R² above its limit. Constant or
-        non-finite logits lose to all others, and so does one answer for everybody.
+        AUROC, or −RMSE, less the largest share of flips, and less a price for R² above its limit.
+        Constant or non-finite logits lose to all others, and so does one answer for everybody.
         """
         rows = self.val_rows
-        y, usable = self.y[rows].cpu(), bool(factual.isfinite().all())
-        auroc = float(roc_auc_score(y, factual.cpu())) if usable else 0.0
-        cut = self._cut(y, factual) if usable else 0.0
-        self.boundary.cut.fill_(cut)
-        flips = ((worlds > cut) != (factual > cut)).double().mean(dim=(1, 2))
-        found = objectives.explained(factual > cut, self.sens_around[rows].to(factual.device))
-        r2 = adjusted(float(found), len(y))
-        figures = {"auroc": auroc, "flips": float(flips.max()), "dependence": r2}
-        score = auroc - figures["flips"] - (self.penalty.price(r2) if self.penalty.active else 0.0)
-        if not float(factual.std()) >= 1e-3:
+        y, usable, head = self.y[rows].cpu(), bool(factual.isfinite().all()), self.head
+        worth = head.score(y, factual)
+        self.boundary.cut.copy_(self._cut(y, factual) if usable else self.boundary.cut * 0)
+        answers, others = (head.labels(of, self.boundary.cut) for of in (factual, worlds))
+        flips = head.differ(others, answers).double().mean(dim=(1, 2))
+        around = self.sens_around[rows].to(factual.device)
+        r2 = adjusted(float(objectives.explained(head.columns(answers), around)), len(y))
+        figures = {head.measure: worth, "flips": float(flips.max()), "dependence": r2}
+        score = worth - figures["flips"] - (self.penalty.price(r2) if self.penalty.active else 0.0)
+        if not float(factual.std(dim=0).max()) >= 1e-3:
             score = -2e6
-        elif bool((factual > cut).all()) or bool((factual <= cut).all()):
-            score = auroc - 1e6
+        elif bool((answers == answers[0]).all()):
+            score = worth - 1e6
         return Validation(score, figures)
 
     def _draw(self) -> tuple[NodeBatch, Tensor, Tensor]:
@@ -202,7 +205,7 @@ class GearTask(WholeGraphTask):
 
     def _inconsistency(self, factual: Tensor, answers: Tensor, model: Tensor) -> Tensor:
         """Of the answers, squared; models with more of it are drawn more often."""
-        gaps: Tensor = (self.boundary(factual) - self.boundary(answers)).square()
+        gaps = self.head.gaps(self.boundary(factual), self.boundary(answers))
         counted = F.one_hot(model, self.moved.models).to(gaps.dtype)
         self.model_weights.update(gaps.detach() @ counted, counted.sum(dim=0))
         return gaps.mean()
@@ -228,12 +231,14 @@ class GearTask(WholeGraphTask):
         _, logits = outputs(self.network, world, self.val_rows, self.config)  # type: ignore[arg-type]  # see above
         return logits
 
-    def _cut(self, y: Tensor, logits: Tensor) -> float:
-        """The logit above which the label is 1, by the validation set."""
+    def _cut(self, y: Tensor, logits: Tensor) -> Tensor:
+        """The logit above which the label is 1, or the classes' offsets, by the validation set."""
         if self.config.threshold != "validation":
-            return 0.0
-        chosen = most_accurate(y.numpy(), logits.double().sigmoid().cpu().numpy())
-        return float(torch.tensor(chosen, dtype=torch.float64).logit(eps=1e-12))
+            return torch.zeros_like(self.boundary.cut)
+        chosen = 0.5
+        if self.head.target.is_binary:
+            chosen = most_accurate(y.numpy(), logits.double().sigmoid().cpu().numpy())
+        return self.head.cut(y, logits, chosen)
 
     def _ramp(self, number: int) -> float:
         """The share of the weight λ: answers that say nothing yet are alike already."""

@@ -9,7 +9,7 @@ from torch import nn
 
 from fairgear import distributed
 from fairgear.graph import SensitiveGraph
-from fairgear.methods.base import METHODS, FitCheckpoints, check_trainable, run_key
+from fairgear.methods.base import METHODS, FitCheckpoints, run_key
 from fairgear.methods.ego_method import EGOS_FOLDER, EgoMethod
 from fairgear.methods.egos import EgoGenerator
 from fairgear.methods.features import FeatureScaler
@@ -97,7 +97,7 @@ class GearPaper(EgoMethod):
 
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
         """Train the generator on all nodes, then encoder and classifier."""
-        check_trainable(graph)
+        self._aim(graph)
         config = self.config
         config.check_batches(int(graph.train_mask.sum()), distributed.size())
         self.threshold_, self._settings, self.history_ = None, config, {}
