@@ -9,7 +9,7 @@ import pandas as pd
 from torch import Tensor
 
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph, closed_neighborhood_mean, communities, regions, rows_of
+from fairgear.graph import SensitiveGraph, communities, groups_around, regions, rows_of
 from fairgear.hashing import node_uniform
 from fairgear.metrics.inputs import Floats, Integers
 
@@ -23,7 +23,8 @@ class People:
         sens: sensitive attribute.
         clusters: community.
         regions: larger part of the graph, of several communities.
-        around: mean s of the person and their neighbours.
+        around: mean s of the person and their neighbours; of more than two groups, the share of
+            each but the first.
     """
 
     y: Integers
@@ -35,7 +36,7 @@ class People:
     @classmethod
     def of(cls, graph: SensitiveGraph, rows: Tensor) -> People:
         """The people in these rows."""
-        around = closed_neighborhood_mean(graph.sens, graph.edge_index, graph.edge_weight)
+        around = groups_around(graph)
         columns = (graph.y, graph.sens, communities(graph), regions(graph), around)
         return cls(*(column[rows].cpu().numpy() for column in columns))
 

@@ -14,7 +14,7 @@ from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import validation
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.canonical import Canonical
-from fairgear.graph.edges import sort_edges, sorting_order
+from fairgear.graph.edges import closed_neighborhood_mean, sort_edges, sorting_order
 from fairgear.graph.targets import Target, check_labels
 from fairgear.streams import raw_bytes
 
@@ -267,6 +267,18 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_canonical"}
+
+
+def groups_around(graph: SensitiveGraph) -> Tensor:
+    """The mean of the groups' code over each person and their neighbours.
+
+    (n,) the mean of s where there are two groups; (n, groups − 1) the share of each group but the
+    first where there are more.
+    """
+    groups = range(1, graph.num_groups)
+    edges, weight = graph.edge_index, graph.edge_weight
+    parts = [closed_neighborhood_mean(graph.sens == group, edges, weight) for group in groups]
+    return parts[0] if len(parts) == 1 else torch.stack(parts, dim=1)
 
 
 def rows_of(graph: SensitiveGraph, nodes: Tensor | None, *, name: str = "nodes") -> Tensor:

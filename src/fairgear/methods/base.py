@@ -54,6 +54,10 @@ class Method(ABC):
     """Whether it uses edges; a floor sees people's own features only."""
     targets: ClassVar[Sequence[str]] = ("binary",)
     """What labels it can learn: "binary", "multiclass", "regression"; others are refused."""
+    several_groups: ClassVar[bool] = False
+    """Whether it can be trained on more than two groups."""
+    groups_: int = 2
+    """How many it was trained on."""
     target_: Target = BINARY
     """What it predicts; numbers have mean and standard deviation of the training labels."""
     offsets_: Scores | None = None
@@ -124,7 +128,8 @@ class Method(ABC):
 
     def _aim(self, graph: SensitiveGraph) -> None:
         """Refuse labels that it cannot learn, and set `target_`; the first step of a fit."""
-        check_trainable(graph, self.targets, self.name)
+        check_trainable(graph, self.targets, self.name, several_groups=self.several_groups)
+        self.groups_ = graph.num_groups
         self.target_, self.offsets_ = graph.target.over(graph.y[graph.train_mask]), None
 
     def _refuse_numbers(self) -> None:
@@ -180,6 +185,7 @@ class Method(ABC):
             "threshold": threshold,
             "config": self._settings.to_dict(),
             "target": asdict(self.target_),
+            "groups": self.groups_,
             "offsets": None if self.offsets_ is None else self.offsets_.tolist(),
         }
         write_tensors(folder / "weights.safetensors", tensors, facts)
@@ -208,6 +214,7 @@ class Method(ABC):
     def _set_target(self, folder: Path, about: dict[str, Any]) -> None:
         """What a saved model predicts; two classes where the file does not say."""
         try:
+            self.groups_ = int(about.get("groups", 2))
             known = about.get("target")
             if known is not None:
                 self.target_ = Target(**{**known, "classes": tuple(known["classes"])})
@@ -404,11 +411,16 @@ def run_key(method: Method, graph: SensitiveGraph, *more: str | None) -> str:
 
 
 def check_trainable(
-    graph: SensitiveGraph, targets: Sequence[str] = ("binary",), method: str = "the method"
+    graph: SensitiveGraph,
+    targets: Sequence[str] = ("binary",),
+    method: str = "the method",
+    *,
+    several_groups: bool = False,
 ) -> None:
-    """Refuse a graph without both groups, or without all classes in training or validation.
+    """Refuse a graph without all groups, or without all classes in training or validation.
 
-    Labels of a kind that is not among `targets` are refused too; numbers must differ.
+    Labels of a kind that is not among `targets` are refused too, and so are more than two groups
+    unless the method can have them; numbers must differ.
     """
     target = graph.target
     if target.kind not in targets:
@@ -419,7 +431,15 @@ def check_trainable(
             "two classes" if tuple(targets) == ("binary",) else ", ".join(targets),
             f"use one of {', '.join(able)}, or recode the label",
         )
-    _check_present("group", graph.sens, (0, 1))
+    if graph.num_groups > 2 and not several_groups:
+        able = [name for name in METHODS if METHODS[name].several_groups]
+        raise GraphError(
+            f"a graph to train {method} on",
+            f"{graph.num_groups} groups",
+            "two groups",
+            f"use one of {', '.join(able)}, or --sensitive-against VALUE",
+        )
+    _check_present("group", graph.sens, range(graph.num_groups))
     for part, mask in (("training", graph.train_mask), ("validation", graph.val_mask)):
         y, what = graph.y[mask], f"among the {part} nodes"
         if target.is_number:

@@ -53,8 +53,10 @@ def dependence(logits: Tensor, summary: Tensor) -> Tensor:
 def explained(score: Tensor, summary: Tensor) -> Tensor:
     """R² of a linear regression of scores or labels on a summary; 0 where either is constant.
 
-    Of several columns, 1 − tr Σ_res / tr Σ_Y.
+    Of several columns, 1 − tr Σ_res / tr Σ_Y; of several summaries, by least squares on all.
     """
+    if summary.dim() == 2:
+        return _explained_by_several(score.float().reshape(len(score), -1), summary.float())
     if score.dim() == 2:
         return _explained_columns(score.float(), summary.float())
     score, around = score.float(), summary.float()
@@ -67,6 +69,16 @@ def _explained_columns(score: Tensor, around: Tensor) -> Tensor:
     score, around = score - score.mean(dim=0), around - around.mean()
     scale = score.square().mean(dim=0).sum() * around.square().mean() + 1e-12
     return (score * around[:, None]).mean(dim=0).square().sum() / scale
+
+
+def _explained_by_several(score: Tensor, around: Tensor) -> Tensor:
+    """R² of columns (n, c) on summaries (n, k), with a tiny ridge where these depend on others."""
+    score, around = score - score.mean(dim=0), around - around.mean(dim=0)
+    gram = around.T @ around / len(around)
+    gram = gram + 1e-6 * (gram.diagonal().mean() + 1e-12) * torch.eye(len(gram)).to(gram)
+    cross = around.T @ score / len(around)
+    found: Tensor = (cross * torch.linalg.solve(gram, cross)).sum()
+    return torch.as_tensor(found / (score.square().mean(dim=0).sum() + 1e-12))
 
 
 def gaussian_nll(x: Tensor, mean: Tensor, log_variance: Tensor, mask: Tensor) -> Tensor:

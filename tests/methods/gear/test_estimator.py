@@ -68,7 +68,7 @@ def test_fewer_answers_change_where_that_is_asked_for() -> None:
         gear = tiny(**asked, fairness_weight=weight, steps=200).fit(graph)
         labels = gear.predict(graph)
         assert np.mean(labels == y.numpy()) > 0.6
-        moved = gear._family.moved(0, graph.x, graph.sens, graph.node_id).float()
+        moved = gear._family.moved(0, graph.x, graph.sens, 1 - graph.sens, graph.node_id).float()
         world = graph.replace(x=moved, sens=1 - graph.sens)
         changed[weight] = np.mean(gear.predict(world) != labels)
     assert changed[4.0] < 0.5 * changed[0.0]

@@ -11,9 +11,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear import SensitiveGraph
-from fairgear.causal import FEATURE_MODELS, Columns, FeatureSequential
+from fairgear import Gear, SensitiveGraph
+from fairgear.causal import (
+    FEATURE_MODELS,
+    Columns,
+    FeatureSequential,
+    SyntheticSettings,
+    sample,
+)
 from fairgear.errors import FairgearError, GraphError, ParameterError
+from fairgear.graph import split
 from fairgear.methods.baselines.neighbors import Links
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import FAMILY, GearConfig
@@ -131,7 +138,9 @@ def test_noise_is_not_that_of_an_audit_with_the_same_seed(people: SensitiveGraph
     family = family_of(people)
     audits = moved_rows(people, 7)
     same = [
-        np.array_equal(family.moved(one, people.x, people.sens, people.node_id).numpy(), audit)
+        np.array_equal(
+            family.moved(one, people.x, people.sens, 1 - people.sens, people.node_id).numpy(), audit
+        )
         for one, audit in enumerate(audits)
     ]
     # The shift has no noise; a quantile that several people share is drawn.
@@ -144,7 +153,7 @@ def test_who_is_moved_by_a_single_model_that_leads_back_gets_the_same_answer(
 ) -> None:
     family = family_of(people, ("shift",))
     assert family.models[0].composes
-    new = family.moved(0, people.x, people.sens, people.node_id)
+    new = family.moved(0, people.x, people.sens, 1 - people.sens, people.node_id)
     factual = family.seen(people.x, people.sens, people.node_id)
     moved = family.seen(new, 1 - people.sens, people.node_id)
     torch.testing.assert_close(moved, factual, atol=1e-4, rtol=0)
@@ -354,3 +363,37 @@ def test_a_family_comes_back_from_its_state(people: SensitiveGraph) -> None:
     name = "family.1.ends"
     with pytest.raises(FairgearError, match=rf"^weights {name} in weights[^\n]*$"):
         Family.from_state(Path("weights"), tensors | {name: tensors[name][:1]}, facts, *given)
+
+
+def test_several_groups_are_seen_in_all_of_them_and_moved_to_each() -> None:
+    """Views are the mean over groups of the mean over models; draws reach every other group."""
+    graph = split(sample(SyntheticSettings(n=240, d_z=6, d=3, groups=3), seed=1), seed=0)
+    gear = Gear(causal="shift+gaussian", steps=1, device="cpu").fit(graph)
+    family, order = gear._family, graph.canonical.rows
+    x, sens, ids = (of[order] for of in (graph.x, graph.sens, graph.node_id))
+    seen = family.seen(x, sens, ids)
+    table = x.double().numpy()
+    views = [family._view(x)]
+    for step in (1, 2):
+        after = ((sens + step) % 3).numpy()
+        moved = [m.moved(table, sens.numpy(), after, ids, seed=0) for m in family.models]
+        views.append(torch.stack([family._view(torch.from_numpy(of)) for of in moved]).mean(dim=0))
+    assert torch.allclose(seen, torch.stack(views).mean(dim=0), atol=1e-5)
+    people = MovedPeople(family, graph, seed=3)
+    everyone = torch.arange(240)
+    targets = torch.stack([people.target(everyone, everyone * 0 + d) for d in range(people.draws)])
+    assert (targets != sens).all()
+    for group in range(3):
+        assert set(targets[:, sens == group].flatten().tolist()) == {0, 1, 2} - {group}
+
+
+def test_a_single_shift_of_several_groups_is_seen_exactly_alike() -> None:
+    """Its maps compose, so that whoever is moved has the same views."""
+    graph = split(sample(SyntheticSettings(n=240, d_z=6, d=3, groups=4), seed=1), seed=0)
+    family = Gear(causal="shift", steps=1, device="cpu").fit(graph)._family
+    x, sens, ids = graph.x, graph.sens, graph.node_id
+    before = family.seen(x, sens, ids)[:, :3]
+    for step in (1, 2, 3):
+        target = (sens + step) % 4
+        new = family.moved(0, x, sens, target, ids)
+        assert torch.allclose(family.seen(new, target, ids)[:, :3], before, atol=1e-4)

@@ -51,7 +51,7 @@ def assignment_law(sens: tuple[int, ...]) -> dict[tuple[int, ...], float]:
 def test_a_few_are_flipped_or_nobody_half_or_all_are_set(sens: tuple[int, ...]) -> None:
     n, own = 20_000, torch.tensor(sens)
     torch.manual_seed(0)
-    drawn = [assignment(own) for _ in range(n)]
+    drawn = [assignment(own, 1 - own, 2) for _ in range(n)]
     assert drawn[0].dtype == own.dtype
     found = Counter(tuple(one.tolist()) for one in drawn)
     law = assignment_law(sens)
@@ -66,7 +66,7 @@ def test_a_step_asks_one_kind_of_question_about_everybody() -> None:
     sens = torch.arange(10_000) % 2
     kinds = set()
     for _ in range(40):
-        new = assignment(sens)
+        new = assignment(sens, 1 - sens, 2)
         shares = (float((new != sens).float().mean()), float(new.float().mean()))
         # The share of people who change, and that of the ones.
         known = {(0.1, 0.5): "few", (0.5, 0.0): "none", (0.5, 0.5): "half", (0.5, 1.0): "all"}

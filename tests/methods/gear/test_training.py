@@ -163,7 +163,7 @@ def test_validation_asks_about_everybody_in_either_group_under_each_model(
 
         def asked(maps: Family, model: int = model, group: int = group) -> NDArray[np.float64]:
             """The logits where everybody is in the group, moved there by these maps."""
-            moved = maps.moved(model, graph.x, graph.sens, graph.node_id)
+            moved = maps.moved(model, graph.x, graph.sens, 1 - graph.sens, graph.node_id)
             x = torch.where((graph.sens != group)[:, None], moved.float(), graph.x)
             return logits_of(gear, graph.replace(x=x, sens=0 * graph.sens + group), rows)
 
@@ -345,7 +345,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(
     task.boundary.cut.fill_(float(cut))
     new = torch.randint(0, 2, (150,), generator=torch.Generator().manual_seed(0))
     rows = torch.arange(150) if batch.rows is None else batch.rows
-    monkeypatch.setattr(ASSIGNMENT, lambda sens: new[rows])
+    monkeypatch.setattr(ASSIGNMENT, lambda sens, *_: new[rows])
     # A step changes the network, and what follows needs it as it was.
     network = deepcopy(task.network.train())
     moved, states = whom_it_moves(monkeypatch), states_before(task.network)
@@ -401,9 +401,9 @@ def test_where_nothing_moves_there_is_no_inconsistency(
     tiny(encoder=encoder, dropout=0.5, edge_noise=0.0, **batches).fit(dense)
     (task,) = caught
     task.network.train()
-    monkeypatch.setattr(ASSIGNMENT, lambda sens: sens)
+    monkeypatch.setattr(ASSIGNMENT, lambda sens, *_: sens)
     assert float(task.step(0)["consistency"]) < 1e-12
-    monkeypatch.setattr(ASSIGNMENT, lambda sens: 1 - sens)
+    monkeypatch.setattr(ASSIGNMENT, lambda sens, *_: 1 - sens)
     assert float(task.step(1)["consistency"]) > 1e-6
 
 
@@ -412,7 +412,7 @@ def test_edges_that_are_left_out_are_an_inconsistency_too(
 ) -> None:
     tiny(edge_noise=1.0).fit(dense)
     (task,) = caught
-    monkeypatch.setattr(ASSIGNMENT, lambda sens: sens)
+    monkeypatch.setattr(ASSIGNMENT, lambda sens, *_: sens)
     torch.manual_seed(0)
     assert float(task.step(0)["consistency"]) > 1e-6
 

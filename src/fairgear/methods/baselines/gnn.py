@@ -14,6 +14,8 @@ from fairgear.methods.baselines.whole_graph import WholeGraph
 class LayeredGraph(WholeGraph):
     """A stack of one kind of layer and a linear classifier."""
 
+    several_groups = True
+
     layer: ClassVar[type[nn.Module]]
 
     def encoder(self, width: int) -> nn.Module:

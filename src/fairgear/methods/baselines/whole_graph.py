@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Self
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairgear.causal import LocalWorld, Surroundings
@@ -308,7 +309,7 @@ class WholeGraph(NetworkMethod):
         if self._ranks is not None:
             parts.append(self._ranks.to(x.device)(x))
         if self._settings.use_sens:
-            parts.append(sens.to(x)[:, None])
+            parts.append(group_code(sens, self.groups_).to(x))
         return torch.cat(parts, dim=1)
 
     def _home(self) -> torch.device:
@@ -319,7 +320,8 @@ class WholeGraph(NetworkMethod):
         self.scaler_ = FeatureScaler(width, sens_column).to(self._home())
         own = len(self.scaler_.mean)
         self._ranks = RankScores(own).to(self._home()) if self._settings.ranks else None
-        seen = (2 if self._settings.ranks else 1) * own + self._settings.use_sens
+        seen = (2 if self._settings.ranks else 1) * own
+        seen += (self.groups_ - 1) * self._settings.use_sens
         with seeded(self.seed, "initialisation"):
             modules = self.build(seen)
         device = self.torch_device()
@@ -327,6 +329,11 @@ class WholeGraph(NetworkMethod):
 
     def _networks(self) -> dict[str, nn.Module]:
         return self._modules | ({} if self._ranks is None else {"ranks": self._ranks})
+
+
+def group_code(sens: Tensor, groups: int) -> Tensor:
+    """(m, groups − 1): an indicator of every group but the first; s itself of two."""
+    return F.one_hot(sens.long(), groups)[:, 1:]
 
 
 def outputs(

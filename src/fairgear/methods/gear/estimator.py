@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fairgear.causal import Surroundings
 from fairgear.causal.local import Snapshot
-from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
+from fairgear.graph import SensitiveGraph, groups_around
 from fairgear.methods.base import METHODS, columns_of
 from fairgear.methods.baselines.neighbors import Links
 from fairgear.methods.baselines.whole_graph import Inputs, WholeGraph
@@ -67,6 +67,7 @@ class Gear(WholeGraph):
     """
 
     name = "gear"
+    several_groups = True
     config_type = GearConfig  # type: ignore[assignment]  # has what the base class reads
     config: GearConfig  # type: ignore[assignment]  # as above
     _settings: GearConfig  # type: ignore[assignment]  # as above
@@ -139,8 +140,7 @@ class Gear(WholeGraph):
     def _task(
         self, graph: SensitiveGraph, inputs: Inputs, y: Tensor, train_rows: Tensor, val_rows: Tensor
     ) -> GearTask:
-        around = closed_neighborhood_mean(graph.sens, graph.edge_index, graph.edge_weight)
-        around = around[graph.canonical.rows]
+        around = groups_around(graph)[graph.canonical.rows]
         moved = MovedPeople(self._family, graph, self.seed)
         return GearTask(
             self._modules["network"],

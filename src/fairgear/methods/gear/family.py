@@ -223,7 +223,7 @@ class MovedPeople:
     """
 
     def __init__(self, family: Family, graph: SensitiveGraph, seed: int) -> None:
-        self.models = len(family.models)
+        self.models, self.groups = len(family.models), family.groups
         order = graph.canonical.rows
         each = 4 * self.models * family.width * len(order)
         self.draws = max(1, min(_DRAWS, _KEPT // max(1, each)))

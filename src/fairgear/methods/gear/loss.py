@@ -112,14 +112,16 @@ class Boundary(nn.Module):
         return self.head.decided(logits, self.cut)
 
 
-def assignment(sens: Tensor) -> Tensor:
-    """New values of s (m,): of a tenth of the people, or of nobody, half or all of them 1.
+def assignment(sens: Tensor, target: Tensor, groups: int) -> Tensor:
+    """New groups (m,): everybody in one of them, anybody in any, or a tenth in their target.
 
-    Where a tenth are flipped, most of these are moved alone among their neighbours, and most of
+    Where a tenth are moved, most of these are moved alone among their neighbours, and most of
     their neighbours see somebody moved while they stay.
     """
     draw = torch.rand(sens.shape, device=sens.device)
-    kind = int(torch.randint(4, ()))
-    if kind == 3:
-        return torch.where(draw < _FEW, 1 - sens, sens)
-    return (draw < kind / 2).to(sens.dtype)
+    kind = int(torch.randint(groups + 2, ()))
+    if kind == groups + 1:
+        return torch.where(draw < _FEW, target, sens)
+    if kind == 1:
+        return (groups - 1 - (draw * groups).long()).to(sens.dtype)
+    return torch.full_like(sens, max(kind - 1, 0))

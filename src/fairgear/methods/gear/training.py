@@ -139,14 +139,17 @@ class GearTask(WholeGraphTask):
     def validate(self) -> Validation:
         """AUROC, the most flips under a model of the family, and R², on the validation set."""
         factual = self._logits(self.graph.x)
-        sens, everyone = self.graph.sens, torch.arange(len(self.y), device=self.graph.x.device)
+        everyone = torch.arange(len(self.y), device=self.graph.x.device)
         first = torch.zeros_like(everyone)
         worlds = []
         for model in range(self.moved.models):
-            # Everybody moved by the last draw of maps; who is in the group already stays.
-            other = self.moved(everyone, first + model, first + self.moved.draws - 1)
-            both = (torch.where((sens != to)[:, None], other, self.graph.x) for to in (0, 1))
-            worlds.append(torch.stack([self._logits(x) for x in both]))
+            # Everybody whom the last draw of maps moves to a group, group by group.
+            last = first + self.moved.draws - 1
+            other = self.moved(everyone, first + model, last)
+            target = self.moved.target(everyone, last)
+            each = range(self.moved.groups)
+            moved = (torch.where((target == to)[:, None], other, self.graph.x) for to in each)
+            worlds.append(torch.stack([self._logits(x) for x in moved]))
         outcome = self.judged(factual, torch.stack(worlds))
         if self.penalty.active:
             self.penalty.update(outcome.figures["dependence"], VALIDATE_EVERY)
@@ -198,7 +201,9 @@ class GearTask(WholeGraphTask):
         chance = self.model_weights()
         model = torch.multinomial(chance.to(home), len(everyone), replacement=True)
         draw = torch.randint(self.moved.draws, model.shape, device=home)
-        changes = (assignment(sens) != sens)[:, None]
+        # Whoever is to be where their draw of the family moves them.
+        target = self.moved.target(everyone, draw)
+        changes = (assignment(sens, target, self.moved.groups) == target)[:, None]
         other = self.moved(everyone, model, draw).to(x.device)
         other = torch.where(changes.to(x.device), other, x)
         return Moved(other, self._with_noise(batch), model.to(x.device))
