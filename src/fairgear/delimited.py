@@ -127,11 +127,15 @@ def names_in(path: Path) -> list[str] | None:
             head = file.read(_HEAD)
         # The end may be in the middle of a letter.
         whole = head[: head.rfind(b"\n") + 1] if len(head) == _HEAD else head
-        found = layout_of(whole.decode("utf-8-sig"), path).names
-    except (OSError, ValueError):
+        layout = layout_of(whole.decode("utf-8-sig"), path)
+        text = io.StringIO(layout.text, newline="")
+        widths = {len(row) for row in csv.reader(text, delimiter=layout.delimiter) if row}
+    except (OSError, ValueError, csv.Error):
         # A file that cannot be read, or another encoding: the reader will say.
         return None
-    return None if len(set(found)) < len(found) else [name for name in found if name]
+    names = layout.names
+    plain = widths == {len(names)} and len(set(names)) == len(names)
+    return [name for name in names if name] if plain else None
 
 
 def _leading_comments(text: str) -> tuple[list[str], str]:

@@ -182,7 +182,7 @@ def test_a_saved_encoding_codes_others_alike(given: dict[str, Any], tmp_path: Pa
     assert set(other.sens.tolist()) == ({1} if "against" in given else {0})
     assert torch.equal(other.x, graph.x[np.flatnonzero(people().id.isin(some.id))])
     for wrong, said in (
-        ({"sensitive": given["sensitive"], "against": "smith"}, "--against"),
+        ({"sensitive": given["sensitive"], "against": "smith"}, "--sensitive-against"),
         ({"sensitive": "sex"}, f"'{given['sensitive']}', as the model was trained"),
     ):
         with pytest.raises(FairgearError, match=said):
