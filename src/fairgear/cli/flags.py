@@ -38,7 +38,8 @@ NOT_TYPED = NotTyped()
 def options_of(config: type[Config], *, without: Sequence[str] = ()) -> type[Any]:
     """A dataclass with the fields of `config` as flags, `NOT_TYPED` unless they were typed.
 
-    Their help texts name the defaults. A flag that is on by default also has a --no-… form.
+    Their help texts name the defaults. A flag that is on by default, or decided by the data,
+    also has a --no-… form.
     """
     docs, hints = field_docs(config), get_type_hints(config)
     fields: list[tuple[str, Any, Any]] = []
@@ -46,7 +47,7 @@ def options_of(config: type[Config], *, without: Sequence[str] = ()) -> type[Any
         if item.name not in without:
             parameter = Parameter(
                 help=docs[item.name],
-                negative=None if item.default is True else (),
+                negative=None if item.default is True or hints[item.name] == bool | None else (),
                 show_default=False,
                 consume_multiple=hints[item.name] == list[str],
             )
