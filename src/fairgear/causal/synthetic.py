@@ -12,6 +12,13 @@ w_n     adds w_n · mean of w·Z over i and its neighbours to the score of Y_i
 
 With `groups` m above 2, S_i is uniform on 0 to m − 1, X_i adds v_S with a direction v_s for each
 group but the first, and the label takes S/(m − 1) where it takes S.
+
+Two more give edges directions and weights; means over neighbours are then over those to whom i
+points, by their weights (`closed_neighborhood_mean`):
+
+directed  an arc from i to j is where cos(Z_i, Z_j) + a·1[S_i = S_j] + reach·tanh(w·Z_j / ‖w‖)
+          ≥ threshold: people point to those who score high
+weighted  an edge has the weight 2^(10·(the left side less the threshold)), in steps of 2⁻⁸
 """
 
 from __future__ import annotations
@@ -40,6 +47,10 @@ _ROWS, _COLUMNS = 2048, 16384
 _MARGIN = 1e-4
 # Neighbours' scores in steps of this: their sums are exact, so the same in any order.
 _STEP = 2.0**-20
+# How fast weights grow with nearness.
+_SPREAD = 10.0
+# Coarse enough that sums of products with them are exact too.
+_WEIGHT_STEP = 2.0**-8
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,9 @@ class SyntheticSettings(Config):
         noise: the standard deviation of what features add to the latent variables.
         shape: how much the groups differ in spread and skewness.
         groups: how many there are; with more than two, `p` says nothing.
+        directed: whether edges are arcs, which need not be returned.
+        weighted: whether edges have weights.
+        reach: how much nearer those who score high are, where edges are arcs.
     """
 
     n: Annotated[int, Range(1, 2**40)] = 2000
@@ -70,6 +84,9 @@ class SyntheticSettings(Config):
     noise: Annotated[float, Range(0, 1e6)] = 0.0
     shape: Annotated[float, Range(0, 10)] = 0.0
     groups: Annotated[int, Range(2, 1000)] = 2
+    directed: bool = False
+    weighted: bool = False
+    reach: Annotated[float, Range(0, 1)] = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -156,8 +173,9 @@ def sample(
         more = torch.from_numpy(rng.standard_normal((settings.groups - 2, settings.d)))
         v = torch.cat([torch.zeros_like(v)[None], v[None], more])
     draft = SyntheticMechanism(settings, v, w, columns, stretch.exp(), skew.tanh(), 0.0)
-    edge_index = _Pairs(draft.traits(latent), settings).edges(sens)
-    scores = draft.scores(latent, sens, edge_index)
+    edges = _pairs_of(draft, latent).fields(sens)
+    edge_index, edge_weight = edges["edge_index"], edges.get("edge_weight")
+    scores = draft.scores(latent, sens, edge_index, edge_weight)
     mechanism = replace(draft, label_threshold=float(scores.mean()))
     return SensitiveGraph(
         mechanism.features(latent, sens),
@@ -170,6 +188,8 @@ def sample(
         feature_names=["s", *(f"z{int(c)}" for c in columns)],
         latent=latent,
         mechanism=mechanism,
+        directed=settings.directed,
+        edge_weight=edge_weight,
     )
 
 
@@ -201,13 +221,12 @@ class SyntheticCausalModel(CausalModel):
                 "load it with fairgear.datasets.load('synthetic')",
             )
         self._mechanism = graph.mechanism
-        traits = graph.mechanism.traits(graph.latent)
-        self._pairs = _Pairs(traits, graph.mechanism.settings)
+        self._pairs = _pairs_of(graph.mechanism, graph.latent)
         self._latent = graph.latent
         self._local = None
         # Features or edges edited after sampling have no known counterfactual.
         same_x = torch.equal(self._mechanism.features(self._latent, graph.sens), graph.x)
-        if not same_x or not torch.equal(self._pairs.edges(graph.sens), graph.edge_index):
+        if not same_x or not self._pairs.made(graph):
             raise GraphError(
                 "a graph for the synthetic causal model",
                 f"{'edges' if same_x else 'features'} that differ from its equations",
@@ -235,13 +254,13 @@ class SyntheticCausalModel(CausalModel):
                 "call fairgear.causal.for_graph(graph) again",
             )
         sens = as_assignment(graph, sens)
-        edge_index = self._pairs.edges(sens)
-        before = self._labels(graph.sens, graph.edge_index)
-        after = self._labels(sens, edge_index)
+        edges = self._pairs.fields(sens)
+        before = self._labels(graph.sens, graph.edge_index, graph.edge_weight)
+        after = self._labels(sens, edges["edge_index"], edges.get("edge_weight"))
         moved = (before != after) & (graph.y >= 0)
         return graph.replace(
             x=self._mechanism.features(self._latent, sens),
-            edge_index=edge_index,
+            **edges,
             y=torch.where(moved, after, graph.y),
             sens=sens,
         )
@@ -252,6 +271,9 @@ class SyntheticCausalModel(CausalModel):
         """The few rows moved, their pairs compared again, and the labels of those around them."""
         if not hasattr(self, "_latent"):
             self._fit(graph)
+        if not graph.plain:
+            # Labels read those to whom one points, and surroundings are those who point.
+            return super().local(graph, rows, sens, seed=seed)
         if self._local is None or not self._local[0].holds(graph):
             same = graph.latent is not None and torch.equal(graph.latent, self._latent)
             if not same or not torch.equal(self._pairs.edges(graph.sens), graph.edge_index):
@@ -283,21 +305,52 @@ class SyntheticCausalModel(CausalModel):
         scores = self._mechanism.total(own[rows], *means)
         return (scores > self._mechanism.label_threshold).long()
 
-    def _labels(self, sens: Tensor, edge_index: Tensor) -> Tensor:
-        scores = self._mechanism.scores(self._latent, sens, edge_index)
+    def _labels(self, sens: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> Tensor:
+        scores = self._mechanism.scores(self._latent, sens, edge_index, edge_weight)
         return (scores > self._mechanism.label_threshold).long()
 
 
 class _Pairs:
-    """The pairs of nodes that can be an edge in some world, with their cosines."""
+    """The pairs of nodes that can be an edge in some world, with their cosines.
 
-    def __init__(self, latent: Tensor, settings: SyntheticSettings) -> None:
+    `pull` (n,) is how much nearer each node is to those who may point to it.
+    """
+
+    def __init__(self, latent: Tensor, settings: SyntheticSettings, pull: Tensor) -> None:
         self._latent = latent
         self._settings = settings
+        self._pull = pull
+
+    def fields(self, sens: Tensor) -> dict[str, Tensor]:
+        """The fields of a graph for the edges of the world in which the attribute is `sens`."""
+        if not self._settings.directed and not self._settings.weighted:
+            return {"edge_index": self.edges(sens)}
+        pairs, cosines = (found.to(sens.device) for found in self._found)
+        arcs, near = torch.cat([pairs, pairs.flip(0)], dim=1), torch.cat([cosines, cosines])
+        near = near + self._settings.a * (sens[arcs[0]] == sens[arcs[1]])
+        if self._settings.directed:
+            near = near + self._pull.to(sens.device)[arcs[1]]
+        reached = near >= self._settings.threshold
+        arcs, excess = arcs[:, reached], near[reached] - self._settings.threshold
+        order = (arcs[0] * len(sens) + arcs[1]).argsort()
+        if not self._settings.weighted:
+            return {"edge_index": arcs[:, order]}
+        weight = (torch.exp2(_SPREAD * excess) / _WEIGHT_STEP).round() * _WEIGHT_STEP
+        return {"edge_index": arcs[:, order], "edge_weight": weight[order]}
+
+    def made(self, graph: SensitiveGraph) -> bool:
+        """Whether the edges of a graph are those of its attribute."""
+        fields = self.fields(graph.sens)
+        if ("edge_weight" in fields) != (graph.edge_weight is not None):
+            return False
+        same = graph.directed == self._settings.directed
+        return same and all(torch.equal(graph[key], value) for key, value in fields.items())
 
     @cached_property
     def _found(self) -> tuple[Tensor, Tensor]:
         lowest = self._settings.threshold - max(self._settings.a, 0.0)
+        if self._settings.directed:
+            lowest -= self._settings.reach
         vectors: NDArray[np.float64] = self._latent.cpu().numpy()
         # One step below: both the sum cos + a and the difference threshold − a are rounded.
         pairs, cosines = _cosine_pairs(vectors, np.nextafter(lowest, -2.0))
@@ -333,6 +386,15 @@ class _Pairs:
         pairs, n = self._found[0], len(self._latent)
         ends, order = pairs.flatten().sort(stable=True)
         return torch.searchsorted(ends, torch.arange(n + 1)), order % max(pairs.shape[1], 1)
+
+
+def _pairs_of(mechanism: SyntheticMechanism, latent: Tensor) -> _Pairs:
+    """The pairs of a sampled graph."""
+    w = mechanism.w.to(latent.device)
+    # Steps of 2⁻²⁰: tanh may round otherwise on another machine, or at another place of a row.
+    scaled = torch.tanh(mechanism.own_scores(latent) / w.square().sum().sqrt())
+    pull = mechanism.settings.reach * (scaled / _STEP).round() * _STEP
+    return _Pairs(mechanism.traits(latent), mechanism.settings, pull)
 
 
 def _cosine_pairs(

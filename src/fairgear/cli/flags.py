@@ -43,8 +43,8 @@ def options_of(
 ) -> type[Any]:
     """A dataclass with the fields of `config` as flags, `NOT_TYPED` unless they were typed.
 
-    Their help texts name the defaults. A flag that is on by default also has a --no-… form.
-    `names` gives flags that are not called after their fields.
+    Their help texts name the defaults. A flag that is on by default, or decided by the data,
+    also has a --no-… form. `names` gives flags that are not called after their fields.
     """
     docs, hints = field_docs(config), get_type_hints(config)
     fields: list[tuple[str, Any, Any]] = []
@@ -53,7 +53,7 @@ def options_of(
             parameter = Parameter(
                 name=(names or {}).get(item.name),
                 help=docs[item.name],
-                negative=None if item.default is True else (),
+                negative=None if item.default is True or hints[item.name] == bool | None else (),
                 show_default=False,
                 consume_multiple=hints[item.name] == list[str],
             )

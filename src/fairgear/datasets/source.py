@@ -38,10 +38,8 @@ class FileOptions(Config):
     """Column of ids. [default: id, node_id or row numbers]"""
     edges: str = ""
     """File of edges: two columns of ids."""
-    directed: bool = False
-    """Edges go from the first id to the second. [default: as a DiGraph says]"""
-    undirected: bool = False
-    """Edges count both ways, whatever the graph's file says."""
+    directed: bool | None = None
+    """Edges go from the first id to the second. [default: as a graph's file says, else no]"""
     weight: str = ""
     """Column of --edges, or attribute of a graph's edges, with weights."""
     similarity: Annotated[float, Range(0, 1)] = 0.0
@@ -75,9 +73,6 @@ class FileOptions(Config):
                     f"setting {option}", repr(value), "a list of column names", f"change {option}"
                 )
         super().__post_init__()
-        if self.directed and self.undirected:
-            got, step = "both --directed and --undirected", "leave one of them out"
-            raise ParameterError("edges", got, "one of them", step)
 
     def given(self) -> list[str]:
         """The names of the options that differ from their defaults."""
@@ -108,7 +103,7 @@ class FileOptions(Config):
             categorical=tuple(self.categorical),
             missing=self.missing,
             standardize=self.standardize,
-            directed=True if self.directed else False if self.undirected else None,
+            directed=self.directed,
             **given,
         )
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fairgear.compiled import compiled, in_chunks
-from fairgear.egos.push import Flags, Graph, Ints
+from fairgear.egos.push import Flags, Ints, Lists
 from fairgear.graph.canonical import Canonical
 
 # Bits of a word: the most members that an ego can have.
@@ -77,19 +77,23 @@ def _gather(values: Tensor | Rows, n_id: Tensor, mask: Tensor) -> Tensor:
 
 
 def pack(canonical: Canonical, ids: Tensor, mask_of: Tensor) -> Tensor:
-    """Words (m, k): bit j of entry [i, a] is set iff members a and j of ego i are linked."""
-    indptr, indices = canonical.csr
+    """Words (m, k): bit j of entry [i, a] is set iff members a and j of ego i are linked.
+
+    In a directed graph, iff j points to a.
+    """
+    indptr, indices = canonical.incoming[0]
     graph = indptr, indices, np.diff(indptr).astype(np.int32)
-    return pack_members(graph, canonical.numbers[ids].numpy(), mask_of.numpy())
+    members, mask = canonical.numbers[ids].numpy(), mask_of.numpy()
+    return pack_members(graph, members, mask, directed=canonical.directed)
 
 
-def pack_members(graph: Graph, members: Ints, mask: Flags) -> Tensor:
+def pack_members(graph: Lists, members: Ints, mask: Flags, *, directed: bool = False) -> Tensor:
     """The same, from the numbers of the members in the graph."""
     words = np.zeros(members.shape, np.int64)
 
     def work(start: int, stop: int) -> None:
         part = slice(start, stop)
-        _pack(graph, members[part], mask[part], words[part])
+        _pack(graph, members[part], mask[part], directed, words[part])
 
     in_chunks(work, len(words), CHUNK, "ego adjacency")
     return torch.from_numpy(words)
@@ -102,7 +106,7 @@ def unpack(words: Tensor) -> Tensor:
 
 
 @compiled
-def _pack(graph: Graph, members: Ints, mask: Flags, words: Ints) -> None:
+def _pack(graph: Lists, members: Ints, mask: Flags, directed: bool, words: Ints) -> None:
     indptr, indices, degrees = graph
     for row in range(len(members)):
         for a in range(members.shape[1]):
@@ -110,10 +114,11 @@ def _pack(graph: Graph, members: Ints, mask: Flags, words: Ints) -> None:
                 continue
             first = indptr[members[row, a]]
             neighbours = indices[first : first + degrees[members[row, a]]]
-            for b in range(a):
+            for b in range(members.shape[1] if directed else a):
                 if not mask[row, b]:
                     continue
                 at = np.searchsorted(neighbours, members[row, b])
                 if at < len(neighbours) and neighbours[at] == members[row, b]:
                     words[row, a] |= np.int64(1) << b
-                    words[row, b] |= np.int64(1) << a
+                    if not directed:
+                        words[row, b] |= np.int64(1) << a

@@ -36,7 +36,7 @@ LOOKS = 256
 @compiled
 def _pull(graph: Graph, node: int, table: Table) -> tuple[float, int]:
     """Mean of ρ over the neighbours of `node`, and how many were looked at."""
-    indptr, indices, degrees = graph
+    indptr, indices, degrees = graph[0], graph[1], graph[2]
     first, last = indptr[node], indptr[node] + degrees[node]
     step = 1 + (last - first - 1) // LOOKS
     total, looks = 0.0, 0

@@ -97,7 +97,8 @@ def sweep(
     graph: Graph, alpha: float, relaxation: float, threshold: float, budget: int, flood: Flood
 ) -> int:
     """Push, in rounds over the component, until every |r[u]| ≤ threshold · degree(u)."""
-    indptr, indices, degrees = graph
+    indptr, indices, lengths, _, shares = graph
+    shared = len(shares) > 0
     residual, settled, weights, _, _, blocks = flood
     followed = 0
     active = True
@@ -119,8 +120,13 @@ def sweep(
                 settled[node] += alpha * moved
                 residual[node] -= moved
                 share = (1.0 - alpha) * moved / weights[node]
-                begin, end = indptr[node], indptr[node] + degrees[node]
+                begin, end = indptr[node], indptr[node] + lengths[node]
                 followed += end - begin
+                if shared:
+                    for edge in range(begin, end):
+                        at = np.uint64(edge)
+                        residual[np.uint64(indices[at])] += share * shares[at]
+                    continue
                 for edge in range(begin, end):
                     residual[np.uint64(indices[np.uint64(edge)])] += share
     return followed

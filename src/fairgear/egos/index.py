@@ -48,7 +48,7 @@ class EgoIndex:
         ids: (m, k) int32 rows of the graph; padding repeats the centre's.
         mask: (m, k), true for members.
         adjacency: (m, k) int64; bit j of entry [i, a] is set iff members a and j of ego i are
-            linked. Padding has no bits.
+            linked; in a directed graph, iff j points to a. Padding has no bits.
         uncertified: how many egos have a last place that could not be proven: a tie, a near tie,
             or a search that ran out of its budget of edges.
         key: SHA-256 of the edges, the node ids and all parameters; never a name.

@@ -17,7 +17,7 @@ from torch import Tensor
 from fairgear.compiled import compiled
 from fairgear.egos.batches import pack_members
 from fairgear.egos.pagerank import PageRank, search_egos
-from fairgear.egos.push import Flags, Graph, Ints, Keys
+from fairgear.egos.push import Flags, Graph, Ints, Keys, Lists
 from fairgear.egos.structure import Hashes, Structure, neighbour_sums
 from fairgear.graph.canonical import Canonical
 from fairgear.hashing import mix
@@ -67,11 +67,12 @@ class NearbyEgos:
             self._new_twins(touched),
             self._new_components(touched, sources),
         ):
-            graph: Graph = (lists.begin, lists.ends, lists.degree)
+            near: Lists = (lists.begin, lists.ends, lists.degree)
+            graph: Graph = (*near, lists.degree, np.empty(0))
             ids, mask, _ = search_egos(
                 graph, self._twins, self._component, self._size, sources, how
             )
-            words = pack_members(graph, ids, mask)
+            words = pack_members(near, ids, mask)
         return self.canonical.rows[torch.from_numpy(ids)], torch.from_numpy(mask), words
 
     @contextmanager

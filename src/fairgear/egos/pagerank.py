@@ -4,6 +4,10 @@ R = α (I − (1−α) A D⁻¹)⁻¹. Column R[:,i] is where a walk that starts
 probability α before each step, ends: its *visits*. Row R[i,:] is how much each node j matters to
 i: its *importance*. On an undirected graph R[i,j] = R[j,i] d_i / d_j, so that ranking by the row
 is ranking the visits from i divided by the degree of j, and one push from i serves for both.
+
+Where edges have directions or weights, A[j,i] is the weight of the edge from i to j, and D holds
+the sums of A's columns; who points to nobody has none, and walks are lost there. A row is then
+pushed backwards, along the edges to i, and a column forwards.
 """
 
 from __future__ import annotations
@@ -107,15 +111,19 @@ def top_k_pagerank(
     *,
     node_id: Tensor | None = None,
     nodes: Tensor | None = None,
+    edge_weight: Tensor | None = None,
+    directed: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Rows (m, k) of the top-k nodes of each of `nodes` (default: all), and their mask.
 
     The node itself comes first and counts. Equal scores go to the smaller `node_id` (default: the
-    row number), so that reordering a graph does not change its egos. The graph is undirected:
-    `edge_index` holds both directions of each edge. The other arguments are those of `PageRank`.
+    row number), so that reordering a graph does not change its egos. `edge_index` holds both
+    directions of each edge, or arcs if the graph is `directed`. The other arguments are those of
+    `PageRank`.
     """
     how = PageRank(k, alpha, tolerance, rank_by, steps, precision)
-    egos = find_egos(Structure.of(edge_index, num_nodes, node_id), how, nodes=nodes)
+    structure = Structure.of(edge_index, num_nodes, node_id, edge_weight, directed=directed)
+    egos = find_egos(structure, how, nodes=nodes)
     device = edge_index.device
     return egos.ids.to(device), egos.mask.to(device)
 
@@ -126,12 +134,13 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
     m = len(sources)
     if how.steps is None:
         ids, mask, uncertified = search_egos(
-            structure.arrays,
+            structure.pushed(visits=how.rank_by == "visits"),
             structure.twins,
             structure.component,
             structure.component_size,
             sources,
             how,
+            directed=structure.canonical.directed,
         )
     else:
         ids, mask = np.empty((m, how.k), np.int64), np.zeros((m, how.k), np.bool_)
@@ -148,10 +157,17 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
 
 
 def search_egos(
-    graph: Graph, twins: Keys, component: Keys, component_size: Ints, sources: Ints, how: PageRank
+    graph: Graph,
+    twins: Keys,
+    component: Keys,
+    component_size: Ints,
+    sources: Ints,
+    how: PageRank,
+    *,
+    directed: bool = False,
 ) -> tuple[Ints, Flags, Flags]:
     """Members, mask and doubt of the egos of `sources`; all are numbers, not rows."""
-    m, most = len(sources), int(graph[2].max())
+    m, most = len(sources), int(graph[3].max())
     ids = np.empty((m, how.k), np.int64)
     mask = np.zeros((m, how.k), np.bool_)
     uncertified = np.zeros(m, np.bool_)
@@ -170,6 +186,7 @@ def search_egos(
             how.precision == "close",
             how.rank_by == "visits",
             search.BUDGET,
+            directed,
             ids[part],
             mask[part],
             uncertified[part],
@@ -190,13 +207,17 @@ def _power_egos(
     mask: Flags,
 ) -> None:
     """Fill `ids` and `mask` from x ← α e_i + (1−α) A D⁻¹ x; nodes that x reaches are members."""
+    plain = structure.canonical.plain
     inverse = 1.0 / np.maximum(structure.degrees, 1.0)
     walk = structure.adjacency_matrix() @ sparse.diags_array(inverse)
+    if not plain:
+        # The lists have what flows to each node; their transpose is the matrix of the steps.
+        walk = structure.shares(visits=visits).T.tocsr()
 
     def work(start: int, stop: int) -> None:
         centres = sources[start:stop]
         walks = _walks(walk, centres, alpha, steps)
-        if not visits:
+        if plain and not visits:
             walks *= inverse[:, None]
         for column, centre in enumerate(centres):
             # Twins may differ in the last bit, since their sums have another order.

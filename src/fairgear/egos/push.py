@@ -5,6 +5,12 @@ the rest over its neighbours, and always π_i = p + Σ_u r[u] π_u. On an undire
 π_u(v)/d_v = π_v(u)/d_u, so the error of p(v)/d_v is a mean of r[u]/d_u over the nodes u where a
 walk from v ends: it lies between the least and the greatest r[u]/d_u.
 
+Where edges have directions or weights, shares differ from neighbour to neighbour and that symmetry
+is gone. There the row R[i,:] is pushed backwards: what is at u goes to those who step to u, to v
+with the share w_vu / Σ w_v·, and always R[i,v] = p(v) + Σ_u r[u] R[u,v]. A walk from v ends
+somewhere once at most, so the error of p(v) lies between the least and the greatest r, or 0. The
+same code serves, with 1 for every degree.
+
 The state of a push is a hash table that grows with the nodes touched: one entry of 16 bytes a
 node, so that following an edge reads one place in memory. A table serves one node after another,
 since making one takes longer than a short push. (In graphs of at most `search.SPILL_NODES` nodes,
@@ -25,8 +31,11 @@ Ints = NDArray[np.int64]
 Keys = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Table = NDArray[np.void]
-# Where the neighbours of each node begin, the neighbours of all nodes, and their degrees.
-Graph: TypeAlias = tuple[Ints, Keys, Keys]
+# Where the neighbours of each node begin, the neighbours of all nodes, and how many each has.
+Lists: TypeAlias = tuple[Ints, Keys, Keys]
+# The same, degrees (1 where edges have directions or weights), and there the share of each
+# neighbour; of length 0 elsewhere.
+Graph: TypeAlias = tuple[Ints, Keys, Keys, Keys, Floats]
 # Table, settled part of each slot, slots in the order touched, and two queues of slots.
 State: TypeAlias = tuple[Table, Floats, Keys, Keys, Keys]
 
@@ -157,6 +166,73 @@ def _spread(
 
 
 @compiled
+def _spread_shares(
+    degrees: Keys,
+    neighbours: Keys,
+    shares: Floats,
+    total: float,
+    threshold: float,
+    table: Table,
+    touched: Keys,
+    count: int,
+    queue: Keys,
+    waiting: int,
+) -> tuple[int, int]:
+    """The same where neighbours get different shares of a total."""
+    mask = len(table) - 1
+    for place in range(len(neighbours)):
+        neighbour = neighbours[place]
+        key = neighbour + 1
+        slot = np.uint64((key * SPREAD) & mask)
+        while table[slot]["key"] != key and table[slot]["key"] != EMPTY:
+            slot = np.uint64((slot + 1) & mask)
+        entry = table[slot]
+        if entry["key"] == EMPTY:
+            entry["key"] = key
+            entry["degree"] = degrees[neighbour]
+            touched[count] = slot
+            count += 1
+        residual = entry["residual"] + total * shares[place]
+        entry["residual"] = residual
+        degree = entry["degree"]
+        if abs(residual) > threshold * degree and degree > 0:
+            entry["degree"] = -degree
+            queue[waiting] = slot
+            waiting += 1
+    return count, waiting
+
+
+@compiled
+def _spread_all(
+    degrees: Keys,
+    neighbours: Keys,
+    shares: Floats,
+    share: float,
+    threshold: float,
+    table: Table,
+    touched: Keys,
+    count: int,
+    queue: Keys,
+    waiting: int,
+) -> tuple[int, int]:
+    """The share to each neighbour, or of it what `shares` say, if there are any."""
+    if len(shares) > 0:
+        return _spread_shares(
+            degrees,
+            neighbours,
+            shares,
+            share,
+            threshold,
+            table,
+            touched,
+            count,
+            queue,
+            waiting,
+        )
+    return _spread(degrees, neighbours, share, threshold, table, touched, count, queue, waiting)
+
+
+@compiled
 def push(
     graph: Graph,
     alpha: float,
@@ -174,7 +250,7 @@ def push(
     first node; all scores of other nodes then miss the same factor.
     Returns the state, how many nodes it touches and the edges followed.
     """
-    indptr, indices, degrees = graph
+    indptr, indices, lengths, degrees, shares = graph
     table, settled, touched, queue, following = state
     waiting = 0
     for place in range(count):
@@ -202,7 +278,7 @@ def push(
                 entry["degree"] = -degree
                 following[arrived] = slot
                 arrived += 1
-            first, last = indptr[node], indptr[node] + degrees[node]
+            first, last = indptr[node], indptr[node] + lengths[node]
             followed += last - first
             if count + last - first > len(touched):
                 table, settled, touched, queue, following = grow(
@@ -213,9 +289,10 @@ def push(
                     waiting,
                     arrived,
                 )
-            count, arrived = _spread(
+            count, arrived = _spread_all(
                 degrees,
                 indices[first:last],
+                shares[first:last],
                 (1.0 - alpha) * moved / degree,
                 threshold,
                 table,

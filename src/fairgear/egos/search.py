@@ -7,7 +7,7 @@ import numpy as np
 from fairgear.compiled import compiled
 from fairgear.egos.close import estimate
 from fairgear.egos.flood import Flood, basin, dry, flood_scores, level, spill, sweep
-from fairgear.egos.push import Flags, Graph, Ints, Keys, State, begin, clear, make, push
+from fairgear.egos.push import Flags, Floats, Graph, Ints, Keys, State, begin, clear, make, push
 from fairgear.egos.ranking import TIE, first_places, leading, margin, scores
 
 COARSE = 1e-4
@@ -27,6 +27,8 @@ AIM, DEEPEST, SHALLOWEST = 0.7, 0.1, 0.5
 # are several times faster than its hash table; but only if they are at most this long, so that a
 # thread never holds more than a few megabytes whatever the size of the graph.
 SPILL = 64
+# In place of a degree, where there is no bound by degrees.
+UNBOUNDED = 1e300
 SPILL_NODES = 2**18
 
 
@@ -43,6 +45,7 @@ def search(
     close: bool,
     visits: bool,
     budget: int,
+    directed: bool,
     ids: Ints,
     mask: Flags,
     uncertified: Flags,
@@ -50,14 +53,16 @@ def search(
     """Fill rows of `ids`, `mask` and `uncertified` for `sources`.
 
     Tolerance 0 means: refine until an estimate (`close`) or a proof confirms the members.
-    `most` is the greatest degree.
+    `most` is the greatest degree. In a directed graph, a component is one of the edges whatever
+    their directions, and holds all who can be reached.
     """
     k = ids.shape[1]
     state = make(ROOM)
     # Most nodes share a component, which is then prepared once.
     flood, label = dry(len(component) if len(component) <= SPILL_NODES else 0), -1
     # Visits grow with the degree, and so does what is unsettled: it is bounded, not estimated.
-    estimated = close and not visits
+    # Where shares differ, nobody has measured how far an estimate is off.
+    estimated = close and not visits and len(graph[4]) == 0
     coarse = ROUGH if estimated else COARSE
     enough = LOOSE if close else TIE
     for row in range(len(sources)):
@@ -65,9 +70,12 @@ def search(
         ids[row] = centre
         mask[row, 0] = True
         size = component_size[centre]
+        if directed and size > 1:
+            few = reachable(graph, centre, k)
+            size = few if few <= k else size
         if k == 1 or size == 1:
             continue
-        threshold = tolerance if tolerance > 0.0 else min(coarse, 0.5 / graph[2][centre])
+        threshold = tolerance if tolerance > 0.0 else min(coarse, 0.5 / graph[3][centre])
         state, count, threshold = _reach(
             graph, centre, min(k, size), alpha, threshold, budget, estimated, state
         )
@@ -92,6 +100,7 @@ def search(
                 threshold,
                 enough,
                 budget,
+                directed,
                 state,
                 count,
                 flood,
@@ -102,6 +111,25 @@ def search(
             ids[row, place + 1] = best[place]
             mask[row, place + 1] = True
         state = clear(state, count, LARGE, ROOM)
+
+
+@compiled
+def reachable(graph: Graph, centre: int, enough: int) -> int:
+    """How many nodes a push from `centre` can reach, itself among them; `enough` + 1 for more."""
+    indptr, indices, lengths = graph[0], graph[1], graph[2]
+    found = np.empty(enough + 1, np.int64)
+    found[0] = centre
+    count, done = 1, 0
+    while done < count and count <= enough:
+        node = found[done]
+        done += 1
+        for edge in range(indptr[node], indptr[node] + lengths[node]):
+            if count > enough:
+                break
+            if not (found[:count] == indices[edge]).any():
+                found[count] = indices[edge]
+                count += 1
+    return count
 
 
 @compiled
@@ -119,7 +147,7 @@ def _reach(
 
     From a hub, whose own threshold is high, a push at the given tolerance may not even start.
     """
-    begin(state, centre, graph[2][centre])
+    begin(state, centre, graph[3][centre])
     count = 1
     while True:
         state, count, _ = push(graph, alpha, 1.0, threshold, budget, once, state, count)
@@ -127,6 +155,20 @@ def _reach(
         if count >= needed or threshold < 1e-300:
             return state, count, threshold
         threshold *= 0.25
+
+
+@compiled
+def _unbounded(weights: Floats) -> Floats:
+    return np.full(len(weights), UNBOUNDED)
+
+
+@compiled
+def _bounds(alpha: float, shared: bool, greatest: float, least: float) -> tuple[float, float]:
+    """By how much the score of a node may be above and below its estimate."""
+    if shared:
+        # A walk may be lost, so that 0 is among what is averaged.
+        greatest, least = max(greatest, 0.0), min(least, 0.0)
+    return (1.0 - alpha) * greatest, -(1.0 - alpha) * least
 
 
 @compiled
@@ -143,6 +185,7 @@ def _refine(
     threshold: float,
     enough: float,
     budget: int,
+    directed: bool,
     state: State,
     count: int,
     flood: Flood,
@@ -153,9 +196,14 @@ def _refine(
     If they are not, scores closer to the last place than TIE count as equal to it; a push that
     ran out of budget earlier keeps the order that it found. `label` is the component in `flood`.
     """
-    degrees = graph[2]
+    degrees = graph[3]
     root = (1.0 - alpha) / (1.0 + np.sqrt(1.0 - (1.0 - alpha) ** 2))
-    relaxation = 1.0 + root * root
+    # Over-relaxation may diverge where the walk is not reversible.
+    relaxation = 1.0 if directed else 1.0 + root * root
+    shared = len(graph[4]) > 0
+    # Where shares differ, visits of one node are bounded by the sum of what is unsettled alone.
+    unbounded = shared and visits
+    top = UNBOUNDED if unbounded else float(most)
     spilt = False
     reached = count
     followed = 0
@@ -170,9 +218,10 @@ def _refine(
                 centre, alpha, visits, twins, state, state[2][:count]
             )
             reached = count
+        weights = _unbounded(weights) if unbounded else weights
         best = first_places(centre, k, estimates, nodes, 0.0, -1.0)
         following, best = best[k - 1 :], best[: k - 1]
-        above, below = (1.0 - alpha) * greatest, -(1.0 - alpha) * least
+        above, below = _bounds(alpha, shared, greatest, least)
         lead, seeming = margin(
             centre,
             best,
@@ -185,12 +234,12 @@ def _refine(
             above,
             below,
             total,
-            float(most) if reached < size else -1.0,
+            top if reached < size else -1.0,
         )
         last = estimates[best[-1]]
         if lead > ROUNDING * last:
             return nodes[best], True, state, count, flood, label
-        width = min((above + below) * most, total) if visits else above + below
+        width = min((above + below) * top, total) if visits else above + below
         if width <= enough * last or followed >= budget:
             tied = min(width, TIE * last)
             best = first_places(centre, k - 1, estimates, nodes, last, tied)
@@ -207,7 +256,8 @@ def _refine(
             reached = size
         left = budget - followed
         if spilt:
-            level(flood)
+            if not shared or not (directed or visits):
+                level(flood)
             followed += sweep(graph, alpha, relaxation, threshold, left, flood)
         else:
             state, count, more = push(

@@ -21,7 +21,11 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True, repr=False)
 class Structure:
-    """An undirected graph in its canonical order, and what is derived of its edges."""
+    """A graph in its canonical order, and what is derived of its edges.
+
+    Components are those of edges whatever their directions, and degrees are counts, of arcs those
+    that leave. Twins are exact: with weights or directions, only those with the same lists count.
+    """
 
     canonical: Canonical
     component: Keys
@@ -30,26 +34,37 @@ class Structure:
     twins: Keys
 
     @classmethod
-    def of(cls, edge_index: Tensor, num_nodes: int, node_id: Tensor | None = None) -> Structure:
-        """Of an edge list, which must be undirected, and ids (default: row numbers)."""
+    def of(
+        cls,
+        edge_index: Tensor,
+        num_nodes: int,
+        node_id: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        *,
+        directed: bool = False,
+    ) -> Structure:
+        """Of an edge list, which must be undirected unless told, and ids (default: row numbers)."""
         node_id = torch.arange(num_nodes) if node_id is None else node_id
-        validation.check_edges(edge_index, num_nodes)
+        validation.check_edges(edge_index, num_nodes, directed=directed)
+        if edge_weight is not None:
+            validation.check_weights(edge_weight, edge_index, num_nodes, directed=directed)
         validation.check_node_ids(node_id, num_nodes)
-        return cls.of_canonical(Canonical(node_id, edge_index))
+        return cls.of_canonical(Canonical(node_id, edge_index, None, edge_weight, directed))
 
     @classmethod
     def of_canonical(cls, canonical: Canonical) -> Structure:
         """Of a graph's canonical order; neighbour lists that are maps of files are not copied."""
         indptr, indices = canonical.csr
-        return cls(
-            canonical,
-            *_components(indptr, indices),
-            np.diff(indptr).astype(np.int32),
-            _twins(indptr, indices),
-        )
+        degrees = np.diff(indptr).astype(np.int32)
+        if canonical.plain:
+            twins = _twins(indptr, indices)
+            return cls(canonical, *_components(indptr, indices), degrees, twins)
+        components = _components(*_either_way(canonical))
+        return cls(canonical, *components, degrees, linked_twins(canonical))
 
     def __repr__(self) -> str:
-        return f"Structure({self.num_nodes:,} nodes, {len(self.indices) // 2:,} edges)"
+        count = len(self.indices) // (1 if self.canonical.directed else 2)
+        return f"Structure({self.num_nodes:,} nodes, {count:,} edges)"
 
     @property
     def indptr(self) -> Ints:
@@ -63,8 +78,39 @@ class Structure:
 
     @property
     def arrays(self) -> Graph:
-        """What a push reads."""
-        return self.indptr, self.indices, self.degrees
+        """What a push reads, where edges have neither directions nor weights."""
+        return self.indptr, self.indices, self.degrees, self.degrees, np.empty(0)
+
+    def pushed(self, *, visits: bool) -> Graph:
+        """What a push for one of the rankings reads."""
+        if self.canonical.plain:
+            return self.arrays
+        found = self.shares(visits=visits)
+        indptr, indices = found.indptr.astype(np.int64), found.indices.astype(np.int32)
+        ones = np.ones(self.num_nodes, np.int32)
+        return indptr, indices, np.diff(indptr).astype(np.int32), ones, found.data
+
+    def shares(self, *, visits: bool) -> sparse.csr_array:
+        """Row u has the share of what is pushed from u that each node gets.
+
+        For visits, that of the walk's step from u to v; for importance, that of the step from v to
+        u, so that the lists are the incoming ones.
+        """
+        adjacency = self.adjacency_matrix()
+        if self.canonical.weights is not None:
+            adjacency.data = self.canonical.weights.copy()
+        # One number after another, so that sums do not depend on the order of the rows.
+        total = np.bincount(
+            np.repeat(np.arange(self.num_nodes), self.degrees),
+            adjacency.data,
+            minlength=self.num_nodes,
+        )
+        adjacency.data /= np.repeat(total, self.degrees)
+        if visits:
+            return adjacency
+        backwards = adjacency.T.tocsr()
+        backwards.sort_indices()
+        return backwards
 
     @property
     def num_nodes(self) -> int:
@@ -78,6 +124,32 @@ class Structure:
         return sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
 
 
+def _either_way(canonical: Canonical) -> tuple[Ints, Keys]:
+    """The lists of a graph in which arcs go both ways; an end may be listed twice."""
+    (there, outgoing), (back, incoming) = canonical.csr, canonical.incoming[0]
+    n = len(canonical)
+    row = np.concatenate([np.repeat(np.arange(n), np.diff(of)) for of in (there, back)])
+    order = np.argsort(row, kind="stable")
+    return there + back, np.concatenate([outgoing, incoming])[order]
+
+
+def linked_twins(canonical: Canonical) -> Keys:
+    """As `_twins`, where edges have directions or weights: of those who are not linked."""
+    n = len(canonical)
+    own = mix(np.arange(n, dtype=np.uint64))
+    key = np.zeros(n, np.uint64)
+    lists = [(canonical.csr, canonical.weights), canonical.incoming]
+    for turn, ((indptr, indices), weights) in enumerate(lists):
+        part = own[indices]
+        if weights is not None:
+            part = mix(part ^ weights.view(np.uint64))
+        sums = np.zeros(n, np.uint64)
+        np.add.at(sums, np.repeat(np.arange(n), np.diff(indptr)), part)
+        key += mix(sums + np.uint64(turn))
+    connected = np.diff(canonical.csr[0]) + np.diff(canonical.incoming[0][0]) > 0
+    return _paired(np.flatnonzero(connected), [key], n)
+
+
 def _twins(indptr: Ints, indices: Keys) -> Keys:
     """For each node the two smallest members of its twin class; for most nodes, itself twice.
 
@@ -88,10 +160,15 @@ def _twins(indptr: Ints, indices: Keys) -> Keys:
     n = len(indptr) - 1
     own = mix(np.arange(n, dtype=np.uint64))
     neighbours = neighbour_sums(indptr, indices, own)
-    twins = np.repeat(np.arange(n, dtype=np.int32)[:, None], 2, axis=1)
     connected = np.flatnonzero(np.diff(indptr) > 0)
     # No node has twins of both kinds, those it is linked to and those it is not.
-    for key in (neighbours, neighbours + own):
+    return _paired(connected, [neighbours, neighbours + own], n)
+
+
+def _paired(connected: Ints, keys: list[Hashes], n: int) -> Keys:
+    """The first two of each class of nodes with the same key."""
+    twins = np.repeat(np.arange(n, dtype=np.int32)[:, None], 2, axis=1)
+    for key in keys:
         order = connected[np.argsort(key[connected], kind="stable")]
         same = key[order[1:]] == key[order[:-1]]
         begin = np.flatnonzero(np.r_[True, ~same][: len(order)])

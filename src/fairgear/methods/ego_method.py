@@ -101,7 +101,7 @@ class EgoMethod(NetworkMethod):
                 f"a graph for {self.name}",
                 "directed edges" if graph.directed else "edges with weights",
                 "undirected edges without weights",
-                "use the method gear, or read the file with --undirected and without --weight",
+                "use the method gear, or read the file with --no-directed and without --weight",
             )
 
     def _to_device(self) -> None:

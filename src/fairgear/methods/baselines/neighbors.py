@@ -112,8 +112,8 @@ class Neighbors:
 
     def to(self, device: torch.device) -> Neighbors:
         """The same on another device."""
-        held = (of.to(device) for of in (self.matrix, self.transpose, self.degree))
-        return Neighbors(*held, weighted=self.weighted)
+        matrix, transpose = self.matrix.to(device), self.transpose.to(device)
+        return Neighbors(matrix, transpose, self.degree.to(device), weighted=self.weighted)
 
 
 class _Product(torch.autograd.Function):
@@ -201,8 +201,8 @@ class Links:
         if weights is None:
             return links
         strength = strengths(lists[0][:-1], np.diff(lists[0]).astype(np.int32), weights)
-        given = (torch.from_numpy(of).to(device, torch.float32) for of in (weights, strength))
-        return replace(links, **dict(zip(("weight", "strength"), given, strict=True)))
+        each, total = (torch.from_numpy(of).to(device, torch.float32) for of in (weights, strength))
+        return replace(links, weight=each, strength=total)
 
     @cached_property
     def count(self) -> Tensor:
