@@ -17,6 +17,7 @@ from fairgear.auditing.effects import COUNTERFACTUAL, Question
 from fairgear.auditing.people import person_name
 from fairgear.auditing.worlds import Worlds
 from fairgear.graph import SensitiveGraph, degrees
+from fairgear.metrics.disagreement import of_answer
 from fairgear.metrics.inputs import Floats, Integers
 from fairgear.progress import bar
 
@@ -62,8 +63,8 @@ class Affected:
     Attributes:
         node_id: the person's; their name where ids are not whole numbers.
         sens: attribute.
-        y: label, −1 where unknown.
-        score: on the factual graph.
+        y: label, −1 where unknown; a number, NaN where unknown.
+        score: on the factual graph; of several classes, that of the answer.
         label: predicted on the factual graph.
         flip_share: mean share of flips over the whole-graph worlds.
         score_change: mean change of the score there.
@@ -73,9 +74,9 @@ class Affected:
 
     node_id: int | str
     sens: int
-    y: int
+    y: int | float
     score: float
-    label: int
+    label: int | float
     flip_share: float
     score_change: float
     interventions: dict[str, PersonInWorld]
@@ -114,9 +115,9 @@ def _affected(
     return Affected(
         node_id=str(row["node_name"]) if "node_name" in row else int(row["node_id"]),
         sens=int(row["sens"]),
-        y=int(row["y"]),
+        y=_class_or_number(row["y"]),
         score=float(row["score"]),
-        label=int(row["label"]),
+        label=_class_or_number(row["label"]),
         flip_share=float(flip_share),
         score_change=float(score_change),
         interventions={
@@ -126,6 +127,10 @@ def _affected(
         },
         neighbors=neighbors,
     )
+
+
+def _class_or_number(value: Any) -> int | float:
+    return float(value) if isinstance(value, float | np.floating) else int(value)
 
 
 def most_affected(flip_share: Floats, score_change: Floats, most: int) -> Integers:
@@ -166,17 +171,25 @@ def neighbors_that_matter(
                     Neighbor(
                         node_id=person_name(graph, node),
                         sens=int(graph.sens[node]),
-                        change=float(answer.scores[at] - factual.scores[position]),
-                        flips=bool(answer.labels[at] != factual.labels[position]),
+                        **_change(answer, at, factual, position),
                     )
                 )
-    strongest = {}
+    strongest, rounding = {}, ROUNDING * factual.how.target.sd
     for position, tried in found.items():
-        moving = [one for one in tried if abs(one.change) > ROUNDING]
+        moving = [one for one in tried if abs(one.change) > rounding]
         # Ties within rounding keep the order in which they were examined.
-        moving.sort(key=lambda one: -round(abs(one.change) / ROUNDING))
+        moving.sort(key=lambda one: -round(abs(one.change) / rounding))
         strongest[position] = tuple(moving[:KEPT])
     return strongest
+
+
+def _change(answer: Predictions, at: int, factual: Predictions, position: int) -> dict[str, Any]:
+    """Of the score of the person's factual answer, and whether the answer is another."""
+    labels = factual.labels[position : position + 1]
+    now, before = answer.scores[at : at + 1], factual.scores[position : position + 1]
+    moved = of_answer(now, labels)[0] - of_answer(before, labels)[0]
+    flipped = factual.how.changes(labels, answer.labels[at : at + 1])[0]
+    return {"change": float(moved), "flips": bool(flipped)}
 
 
 def _neighbors(graph: SensitiveGraph, row: int) -> Tensor:

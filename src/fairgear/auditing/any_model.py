@@ -29,8 +29,10 @@ from fairgear.auditing.sensitivity import (
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel, FeatureCausalModel
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph
+from fairgear.graph import SensitiveGraph, Target
+from fairgear.graph.targets import known_labels
 from fairgear.metrics import METRICS, UNDEFINED, Estimate, Interval
+from fairgear.metrics.disagreement import TOLERANCE
 
 
 def audit(
@@ -90,11 +92,12 @@ def audit(
             raise ParameterError(what, count, "0 or more", "leave it out for the default")
     worlds = _worlds(graph, causal_model, draws, seed, protocol, released_share)
     adapter = adapt(model, name=name, threshold=threshold)
+    adapter.aim(_target(worlds.graph, adapter.original))
     adapter.check(worlds)
     rows = select(worlds.graph, nodes)
     people = People.of(worlds.graph, rows)
     factual = adapter.predict(worlds.factual, rows)
-    notes = list(adapter.notes)
+    notes = [*adapter.notes, *_about_labels(adapter.target)]
     estimates = factual_estimates(people, factual, notes, level=level, seed=worlds.seed)
     effects = _effects(adapter, worlds, rows, factual, self_people, notes)
     with collecting(notes):
@@ -117,17 +120,24 @@ def audit(
         most = adapter.default_affected_people if affected_people is None else affected_people
         affected, table, note = find_affected(adapter, worlds, rows, factual, table, most)
         notes.extend([] if note is None else [note])
+    if own is not None and not adapter.target.is_binary:
+        with collecting(notes):
+            estimates = {**estimates, "delta_cf_size": own.size(people, level, worlds.seed)}
     metrics, intervals = _metrics(estimates, flips, sensitivity, notes)
     own_flips = None if own is None else own.flips.by_node
     cautions = [] if probed is None else probed.cautions()
     verdict = [] if sensitivity is None else [sensitivity.verdict]
     return Audit(
-        model=ModelInfo(adapter.name, adapter.kind, adapter.threshold),
+        model=ModelInfo(
+            adapter.name,
+            adapter.kind,
+            adapter.threshold if adapter.target.is_binary else math.nan,
+        ),
         setup=_setup(worlds, len(rows), flips, level),
         metrics=metrics,
         intervals=intervals,
         flips=tuple(flips.values()),
-        groups=summarise_groups(people, factual.labels, own_flips, level=level),
+        groups=summarise_groups(people, factual, own_flips, level=level),
         probes=probed,
         causal_models=sensitivity,
         dose=dose,
@@ -137,7 +147,33 @@ def audit(
         names=Names(*(tuple(worlds.graph.get(key) or ()) for key in ("sens_names", "label_names"))),
         notes=(*cautions, *verdict, *notes),
         people=table,
+        target=adapter.target,
     )
+
+
+def _target(graph: SensitiveGraph, model: object) -> Target:
+    """What is predicted: what the graph's labels are or, without any, what the model was for."""
+    learned: Target | None = getattr(model, "target_", None)
+    if learned is None or bool(known_labels(graph.y).any()):
+        return graph.target
+    return learned
+
+
+def _about_labels(target: Target) -> list[str]:
+    """What counts as another answer, where labels are not of two classes."""
+    if target.is_binary:
+        return []
+    if target.is_number:
+        return [
+            f"Labels are numbers: another answer is one that differs by more than {TOLERANCE:g} "
+            f"standard deviations of the label, {TOLERANCE * target.sd:.4g}. Changes of scores "
+            "and gaps between groups are in standard deviations."
+        ]
+    return [
+        f"Labels have {len(target.classes)} classes: AUROC is the mean of each class against the "
+        "rest; gaps are the largest over classes and pairs of groups; scores in the table of "
+        "people are those of their answer on the factual graph."
+    ]
 
 
 def _worlds(
@@ -178,7 +214,7 @@ def _table(
         "community": people.clusters,
         "region": people.regions,
         "around": people.around,
-        "score": factual.scores,
+        "score": factual.of_answer(factual),
         "label": factual.labels,
     }
     for effect in effects:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from fairgear.auditing.people import People
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.metrics import (
+    UNDEFINED,
     AverageFlips,
     Estimate,
     Flips,
@@ -28,6 +29,7 @@ from fairgear.metrics import (
     flips,
     over_rates,
 )
+from fairgear.metrics.disagreement import of_answer
 from fairgear.metrics.inputs import Floats, Integers
 from fairgear.progress import Bar, bar
 
@@ -69,11 +71,12 @@ class FlipRow(Question):
     Attributes:
         rate: share of people whose label flips.
         interval: of `rate`, over people.
-        gains: share that goes from 0 to 1; between worlds, towards the higher rate.
-        losses: share that goes from 1 to 0.
-        score_shift: mean change of the score.
+        gains: share that goes from 0 to 1, or higher; between worlds, towards the higher rate. NaN
+            for several classes, and so is what follows up to `fall` except `score_size`.
+        losses: share that goes from 1 to 0, or lower.
+        score_shift: mean change of the score; of numbers, in standard deviations of the label.
         score_shift_interval: of `score_shift`, over people.
-        score_size: mean absolute change of the score.
+        score_size: mean absolute change of the score; of several classes, ½Σ|p_c − p'_c|.
         rising: share whose score rises.
         rise: mean rise among them; NaN where nobody's score rises.
         falling: share whose score falls.
@@ -111,6 +114,7 @@ class Effect(Question):
         scores: mean over the draws, one for each of them; None between two worlds.
         changed: for whole-graph interventions, whether each label flips in each draw (draws,
             people), world by world as `moves`.
+        ordered: whether scores rise and fall; those of several classes only move.
     """
 
     flips: Flips | AverageFlips
@@ -118,6 +122,7 @@ class Effect(Question):
     positions: Integers
     scores: Floats | None
     changed: Sequence[NDArray[np.bool_]] = ()
+    ordered: bool = True
 
     def estimate(self, people: People, level: float) -> Estimate:
         """The flip rate with its interval; `people` are all who are audited."""
@@ -136,21 +141,39 @@ class Effect(Question):
             interval=estimate.interval,
             gains=float(np.mean([part.gains for part in parts])),
             losses=float(np.mean([part.losses for part in parts])),
-            score_shift=float(moves.shift.mean()),
-            score_shift_interval=cluster_bootstrap(
-                lambda weights: weights @ moves.shift / weights.sum(axis=1),
-                people.clusters[self.positions],
-                level=level,
-                seed=seed,
-            ),
             score_size=moves.size,
-            rising=float(moves.rising.mean()),
-            rise=moves.rise,
-            falling=float(moves.falling.mean()),
-            fall=moves.fall,
+            **self._directions(moves, people, level, seed),
             people=len(self.positions),
             draws=sum(len(part.draws) for part in parts),
             error=None if math.isnan(estimate.error) else estimate.error,
+        )
+
+    def _directions(
+        self, moves: ScoreMoves, people: People, level: float, seed: int
+    ) -> dict[str, Any]:
+        """Where scores go; NaN where they have no direction."""
+        if not self.ordered:
+            names = ("score_shift", "rising", "rise", "falling", "fall")
+            return {**dict.fromkeys(names, math.nan), "score_shift_interval": UNDEFINED}
+        return {
+            "score_shift": float(moves.shift.mean()),
+            "score_shift_interval": self._mean_interval(moves.shift, people, level, seed),
+            "rising": float(moves.rising.mean()),
+            "rise": moves.rise,
+            "falling": float(moves.falling.mean()),
+            "fall": moves.fall,
+        }
+
+    def size(self, people: People, level: float, seed: int) -> Estimate:
+        """The mean size of the change of the score."""
+        moves = ScoreMoves.of(self.moves)
+        interval = self._mean_interval(moves.up + moves.down, people, level, seed)
+        return Estimate(moves.size, Interval(max(0.0, interval.low), interval.high))
+
+    def _mean_interval(self, values: Floats, people: People, level: float, seed: int) -> Interval:
+        clusters = people.clusters[self.positions]
+        return cluster_bootstrap(
+            lambda weights: weights @ values / weights.sum(axis=1), clusters, level=level, seed=seed
         )
 
 
@@ -189,29 +212,30 @@ def whole_graph_effects(
     predict: Predict, worlds: Mapping[float, Sequence[World]], factual: Predictions
 ) -> list[Effect]:
     """One effect for each rate, their average (δCF), and that between counterfactual worlds."""
-    protocol = next(iter(worlds.values()))[0].protocol
-    labels: dict[float, list[Integers]] = {}
+    protocol, how = next(iter(worlds.values()))[0].protocol, factual.how
+    labels: dict[float, list[NDArray[Any]]] = {}
     scores: dict[float, Floats] = {}
     for rate, draws in worlds.items():
         answers = [predict(world) for world in draws]
         labels[rate] = [answer.labels for answer in answers]
         scores[rate] = np.stack([answer.scores for answer in answers])
-    average, between = over_rates(factual.labels, labels), between_worlds(labels)
+    average, between = over_rates(factual.labels, labels, how), between_worlds(labels, how)
     everyone = np.arange(len(factual.scores))
     effects, moves, means = [], [], []
-    changed = [np.stack(draws) != factual.labels for draws in labels.values()]
+    changed = [how.changes(factual.labels, np.stack(draws)) != 0 for draws in labels.values()]
     for rate, flipped in average.by_world.items():
-        moves.append(scores[rate] - factual.scores)
-        means.append(scores[rate].mean(axis=0))
+        moves.append(how.moves(factual.scores, scores[rate]))
+        means.append(of_answer(scores[rate].mean(axis=0), factual.labels))
         name = worlds[rate][0].intervention
         effects.append(Effect(protocol, name, flipped, moves[-1:], everyone, means[-1]))
     mean = np.mean(means, axis=0)
-    apart = [scores[high] - scores[low] for low, high in between.by_world]
-    return [
+    apart = [how.moves(scores[low], scores[high]) for low, high in between.by_world]
+    found = [
         *effects,
         Effect(protocol, AVERAGE, average, moves, everyone, mean, changed),
         Effect(protocol, "between worlds", between, apart, everyone, None),
     ]
+    return [replace(effect, ordered=how.ordered) for effect in found]
 
 
 def partial_effect(
@@ -230,33 +254,38 @@ def partial_effect(
     positions = np.flatnonzero(part.any(axis=0))
     if len(positions) == 0:
         return []
-    part = part[:, positions]
-    labels = np.stack([draw.labels for draw in draws])[:, positions] - factual.labels[positions]
+    part, how = part[:, positions], factual.how
+    answers = np.stack([draw.labels for draw in draws])[:, positions]
+    labels = how.changes(factual.labels[positions], answers)
     scores = np.stack([draw.scores for draw in draws])[:, positions]
-    moved = scores - factual.scores[positions]
+    moved = how.moves(factual.scores[positions], scores)
     by_node = by_person(labels != 0, part)
     rates = tuple(
         float((row[here] != 0).mean()) for row, here in zip(labels, part, strict=True) if here.any()
     )
     flipped = Flips(
         rate=float(by_node.mean()),
-        gains=float(by_person(labels > 0, part).mean()),
-        losses=float(by_person(labels < 0, part).mean()),
+        gains=float(by_person(labels > 0, part).mean()) if how.ordered else math.nan,
+        losses=float(by_person(labels < 0, part).mean()) if how.ordered else math.nan,
         draws=rates,
         error=draws_error(np.array(rates)),
         by_node=by_node,
     )
     moves = [np.where(part, moved, math.nan)]
-    means = by_person(scores, part)
-    return [Effect("strict", intervention, flipped, moves, positions, means)]
+    shown = [of_answer(one, factual.labels[positions]) for one in scores]
+    means = by_person(np.stack(shown), part)
+    found = Effect("strict", intervention, flipped, moves, positions, means)
+    return [replace(found, ordered=how.ordered)]
 
 
 def _placebo(predict: Predict, world: World, factual: Predictions) -> Effect:
     answer = predict(world)
-    flipped = flips(factual.labels, answer.labels)
-    moves = [(answer.scores - factual.scores)[None]]
-    everyone = np.arange(len(factual.scores))
-    return Effect(world.protocol, world.intervention, flipped, moves, everyone, answer.scores)
+    how = factual.how
+    flipped = flips(factual.labels, answer.labels, how)
+    moves = [how.moves(factual.scores, answer.scores)[None]]
+    everyone, shown = np.arange(len(factual.scores)), answer.of_answer(factual)
+    found = Effect(world.protocol, world.intervention, flipped, moves, everyone, shown)
+    return replace(found, ordered=how.ordered)
 
 
 def _around(predict: Predict, worlds: Worlds, rows: Tensor, factual: Predictions) -> list[Effect]:
@@ -285,7 +314,7 @@ def _self(
             progress.advance()
     part = np.zeros((1, len(rows)), dtype=np.bool_)
     part[0, alone.numpy()] = True
-    return partial_effect("self", factual, [Predictions(scores, labels)], part)
+    return partial_effect("self", factual, [Predictions(scores, labels, factual.how)], part)
 
 
 @dataclass(frozen=True, eq=False)

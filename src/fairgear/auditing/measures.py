@@ -6,7 +6,8 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +15,39 @@ from numpy.typing import NDArray
 from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.people import People
 from fairgear.errors import UndefinedMetricWarning
-from fairgear.metrics import UNDEFINED, Estimate, Interval, evaluate_predictions, rate_interval
+from fairgear.graph.targets import Target, is_known
+from fairgear.metrics import (
+    METRICS,
+    UNDEFINED,
+    Estimate,
+    Interval,
+    cluster_bootstrap,
+    evaluate_predictions,
+    rate_interval,
+)
 from fairgear.metrics.inputs import Floats, Integers
+from fairgear.metrics.target_estimates import Sample, class_estimates, number_estimates
 
 # Without labels these are measured on everyone, the others on those whose label is known.
 _UNLABELLED = {"delta_dp": "ΔDP", "r2": "R²"}
 LABELLED = ("accuracy", "f1", "auroc", "delta_eo")
+_LABELLED_BY_KIND = {
+    "multiclass": ("accuracy", "macro_f1", "auroc", "delta_eo", "eo_ratio"),
+    "regression": ("mae", "rmse", "r2_prediction", "delta_residual"),
+}
+
+
+def labelled_metrics(target: Target) -> tuple[str, ...]:
+    """The measures on the factual graph that read labels."""
+    return LABELLED if target.is_binary else _LABELLED_BY_KIND[target.kind]
 
 
 def factual_estimates(
     people: People, predictions: Predictions, notes: list[str], *, level: float, seed: int
 ) -> Mapping[str, Estimate]:
     """Estimates by metric; undefined ones are NaN, and `notes` says why."""
+    if not predictions.how.target.is_binary:
+        return _other_estimates(people, predictions, notes, level=level, seed=seed)
     y = people.y
     known = y >= 0
 
@@ -67,6 +89,42 @@ def factual_estimates(
     return result
 
 
+def _other_estimates(
+    people: People, predictions: Predictions, notes: list[str], *, level: float, seed: int
+) -> Mapping[str, Estimate]:
+    """The same for several classes and numbers."""
+    target, known = predictions.how.target, is_known(people.y)
+    labelled = labelled_metrics(target)
+
+    def estimates(y: NDArray[Any], among: Integers) -> dict[str, Estimate]:
+        sample = Sample(
+            y[among],
+            predictions.scores[among],
+            predictions.labels[among],
+            people.sens[among],
+            people.around[among],
+            people.clusters[among],
+            target,
+            level=level,
+            seed=seed,
+        )
+        return number_estimates(sample) if target.is_number else class_estimates(sample)
+
+    result = {key: Estimate(math.nan, UNDEFINED) for key in labelled}
+    if known.any():
+        with collecting(notes):
+            measured = estimates(people.y, np.flatnonzero(known))
+        result |= {key: measured[key] for key in labelled}
+    if not known.all():
+        count = int(known.sum()) or "No"
+        shown = ", ".join(METRICS[key].label for key in labelled)
+        notes.append(f"{count} of {len(known)} people have a known label: {shown} are of them.")
+    # What reads no label is measured on everyone, with answers in the place of labels.
+    with collecting([] if known.all() else notes):
+        measured = estimates(predictions.labels, np.arange(len(known)))
+    return result | {key: one for key, one in measured.items() if key not in labelled}
+
+
 @dataclass(frozen=True)
 class GroupSummary:
     """One line of the table by group; a share is NaN where nobody counts towards it.
@@ -81,7 +139,9 @@ class GroupSummary:
         true_positive_rate: share predicted to be of class 1 among `positives`.
         accuracy: share of right predictions among `labelled`.
         delta_cf: share of labels that flip, averaged over the strict whole-graph worlds.
-        intervals: of the four shares, by their names.
+        intervals: of the four shares, and of `figures`, by their names.
+        figures: for several classes the share of each answer, for numbers the mean label,
+            prediction and residual; empty for two classes, and those of two classes NaN here.
     """
 
     group: int
@@ -94,17 +154,27 @@ class GroupSummary:
     accuracy: float
     delta_cf: float
     intervals: dict[str, Interval]
+    figures: dict[str, float] = field(default_factory=dict)
+
+    def value(self, name: str) -> float:
+        """A share, or one of `figures`."""
+        return self.figures[name] if name in self.figures else float(getattr(self, name))
 
     def people(self, share: str) -> int:
         """How many people a share is taken of."""
         of = {"true_positive_rate": self.positives, "accuracy": self.labelled}
+        of |= {"mean label": self.labelled, "mean residual": self.labelled}
         return of.get(share, self.count)
 
 
 def summarise_groups(
-    people: People, labels: Integers, flip_share: Floats | None, *, level: float
+    people: People, predictions: Predictions, flip_share: Floats | None, *, level: float
 ) -> tuple[GroupSummary, ...]:
     """Both groups; `flip_share` is None without a causal model."""
+    if not predictions.how.target.is_binary:
+        groups = [int(group) for group in np.unique(people.sens)]
+        return tuple(_summary(people, predictions, flip_share, g, level) for g in groups)
+    labels = predictions.labels
     y, clusters, regions = people.y, people.clusters, people.regions
     flips = np.full(len(y), math.nan) if flip_share is None else flip_share
 
@@ -138,6 +208,64 @@ def summarise_groups(
         )
 
     return tuple(summary(group) for group in (0, 1))
+
+
+def _summary(
+    people: People, predictions: Predictions, flip_share: Floats | None, group: int, level: float
+) -> GroupSummary:
+    """One group, for several classes or numbers."""
+    target, labels, known = predictions.how.target, predictions.labels, is_known(people.y)
+    member = people.sens == group
+    nowhere = np.zeros(len(member), dtype=np.bool_)
+    flips = np.full(len(member), math.nan) if flip_share is None else flip_share
+    right, judged = (labels == people.y).astype(np.float64), member & known
+    shares = {
+        "selection_rate": (flips, nowhere),
+        "true_positive_rate": (flips, nowhere),
+        "accuracy": (right, nowhere if target.is_number else judged),
+        "delta_cf": (flips, member & ~np.isnan(flips)),
+    }
+    figures = {
+        f"answer {name}": ((labels == number).astype(np.float64), member)
+        for number, name in enumerate(target.classes)
+    }
+    if target.is_number:
+        figures = {
+            "mean label": (people.y, judged),
+            "mean prediction": (labels, member),
+            "mean residual": (people.y - labels, judged),
+        }
+    every = shares | figures
+
+    def interval(name: str, values: Floats, among: NDArray[np.bool_]) -> Interval:
+        if not among.any():
+            return UNDEFINED
+        clusters, regions = people.clusters[among], people.regions[among]
+        if name in figures and target.is_number:
+            with collecting([]):
+                return _mean_interval(values[among], clusters, level)
+        return rate_interval(values[among], clusters, level=level, regions=regions)
+
+    means = {
+        k: float(v[among].mean()) if among.any() else math.nan for k, (v, among) in every.items()
+    }
+    return GroupSummary(
+        group=group,
+        count=int(member.sum()),
+        labelled=int(judged.sum()),
+        positives=0,
+        selected=0,
+        selection_rate=math.nan,
+        true_positive_rate=math.nan,
+        accuracy=means["accuracy"],
+        delta_cf=means["delta_cf"],
+        intervals={name: interval(name, *one) for name, one in every.items()},
+        figures={name: means[name] for name in figures},
+    )
+
+
+def _mean_interval(values: Floats, clusters: Integers, level: float) -> Interval:
+    return cluster_bootstrap(lambda w: w @ values / w.sum(axis=1), clusters, level=level)
 
 
 @contextmanager

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.errors import ParameterError
@@ -19,7 +21,7 @@ class People:
     """What is known of some people before any prediction.
 
     Attributes:
-        y: label, −1 where unknown.
+        y: label, −1 where unknown; a number, NaN where unknown.
         sens: sensitive attribute.
         clusters: community.
         regions: larger part of the graph, of several communities.
@@ -27,7 +29,7 @@ class People:
             each but the first.
     """
 
-    y: Integers
+    y: NDArray[Any]
     sens: Integers
     clusters: Integers
     regions: Integers

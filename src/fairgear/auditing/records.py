@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from fairgear.metrics import Interval
@@ -14,10 +14,18 @@ T = TypeVar("T")
 
 
 def from_json(kind: type[T], data: Mapping[str, Any]) -> T:
-    """The dataclass that `json_ready` turned into `data`; a KeyError where a field is missing."""
+    """The dataclass that `json_ready` turned into `data`.
+
+    A field that an earlier version did not write has its default; a KeyError where it has none.
+    """
     hints = get_type_hints(kind)
-    names = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # no bound for dataclasses
+    items = fields(kind)  # type: ignore[arg-type]  # no bound for dataclasses
+    names = [item.name for item in items if item.name in data or not _has_default(item)]
     return kind(**{name: _typed(hints[name], data[name]) for name in names})
+
+
+def _has_default(item: Field[Any]) -> bool:
+    return item.default is not MISSING or item.default_factory is not MISSING
 
 
 def _typed(hint: Any, value: Any) -> Any:

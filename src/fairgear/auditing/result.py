@@ -16,7 +16,7 @@ from fairgear.auditing.affected import Affected
 from fairgear.auditing.comparison import Comparison, compare_people
 from fairgear.auditing.conditions import Condition
 from fairgear.auditing.effects import COUNTERFACTUAL, FlipRow
-from fairgear.auditing.measures import LABELLED, GroupSummary
+from fairgear.auditing.measures import GroupSummary, labelled_metrics
 from fairgear.auditing.probes import Probes
 from fairgear.auditing.provenance import Provenance
 from fairgear.auditing.records import from_json
@@ -25,6 +25,7 @@ from fairgear.causal import Diagnostics
 from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import json_ready, replacing, write_json, write_text, writes
+from fairgear.graph.targets import BINARY, Target, is_known
 from fairgear.metrics import METRICS, Interval
 from fairgear.training import History
 
@@ -35,7 +36,10 @@ RESULTS, PEOPLE = "metrics.json", "people.parquet"
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """The audited model: its name, what kind of thing it is, and above which score it gives 1."""
+    """The audited model: its name, what kind of thing it is, and above which score it gives 1.
+
+    The threshold is NaN where labels are not of two classes.
+    """
 
     name: str
     kind: str
@@ -113,6 +117,7 @@ class Audit:
         training: how the model was trained, where that was part of the run.
         config: the settings of the command, empty in Python.
         provenance: versions, data and cost, where they were recorded.
+        target: what is predicted: classes or a number.
     """
 
     model: ModelInfo
@@ -134,9 +139,10 @@ class Audit:
     training: Training | None = None
     config: dict[str, Any] = field(default_factory=dict)
     provenance: Provenance | None = None
+    target: Target = BINARY
 
     def __repr__(self) -> str:
-        shown = ("accuracy", "auroc", "delta_cf", "delta_cf_max", "r2")
+        shown = ("accuracy", "auroc", "rmse", "delta_cf", "delta_cf_max", "r2")
         known = [key for key in shown if key in self.metrics]
         figures = ", ".join(f"{key} {self.metrics[key]:.4f}" for key in known)
         return (
@@ -161,8 +167,10 @@ class Audit:
         """
         everyone = len(self.people)
         counts = dict.fromkeys(self.metrics, everyone)
-        counts |= dict.fromkeys(LABELLED, int((self.people["y"] >= 0).sum()))
-        counts["delta_eo"] = int((self.people["y"] == 1).sum())
+        labelled = labelled_metrics(self.target)
+        counts |= dict.fromkeys(labelled, int(is_known(self.people["y"].to_numpy()).sum()))
+        if self.target.is_binary:
+            counts["delta_eo"] = int((self.people["y"] == 1).sum())
         measured = {row.key: row.people for row in self.flips}
         counts |= {
             key: measured.get(where, 0) for key, where in COUNTERFACTUAL.items() if key in counts
@@ -176,7 +184,7 @@ class Audit:
             for row in self.flips
         ]
         rows += [
-            ("group", f"{group.group} {key}", getattr(group, key), *interval, group.people(key))
+            ("group", f"{group.group} {key}", group.value(key), *interval, group.people(key))
             for group in self.groups
             for key, interval in group.intervals.items()
         ]
@@ -193,6 +201,10 @@ class Audit:
             other: the other model's audit.
             level: of the intervals; that of this audit if not given.
         """
+        if not (self.target.is_binary and other.target.is_binary):
+            got, allowed = f"labels of {self.target.words}", "labels of two classes"
+            step = "read the two audits side by side"
+            raise ParameterError("two audits to compare", got, allowed, step)
         if self.setup.worlds != other.setup.worlds:
             got = "audits on different graphs, causal models, draws or seeds"
             step = "audit both with the same graph, causal_model, draws and seed"

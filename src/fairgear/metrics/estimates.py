@@ -77,6 +77,13 @@ for _metric in (
     Metric("delta_cf_neighbor", "δCF, neighbours' attributes", 0.0, 1.0, "lower"),
     Metric("delta_cf_both", "δCF, own and neighbours'", 0.0, 1.0, "lower"),
     Metric("r2", "R²", 0.0, 1.0, "lower"),
+):
+    METRICS.add(_metric.name, _metric)
+
+# Those of labels of two classes, which studies and their tables are of.
+OF_TWO_CLASSES = tuple(METRICS)
+
+for _metric in (
     # Of labels with several classes, and of numbers.
     Metric("macro_f1", "F1, mean over the classes", 0.0, 1.0, "higher"),
     Metric("eo_ratio", "ratio of right answers by class", 0.0, 1.0, "higher"),

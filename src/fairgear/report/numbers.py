@@ -87,10 +87,12 @@ def group_name(group: int, names: Names) -> str:
     return f"group {group}" if known is None else f"group {group}, {known}"
 
 
-def class_name(value: int, names: Names) -> str:
-    """A class or an answer by its number and name; unknown where it is −1."""
-    if value == -1:
+def class_name(value: float | None, names: Names) -> str:
+    """A class or an answer by its number and name, or a number; unknown where it is −1 or none."""
+    if value is None or value != value or (value == -1 and isinstance(value, int)):
         return "unknown"
+    if isinstance(value, float):
+        return plain(value)
     known = _name(value, names.classes)
     return str(value) if known is None else f"{value}, {known}"
 

@@ -15,7 +15,8 @@ from fairgear.auditing import Audit, person_ids
 from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph
 from fairgear.methods import Method
-from fairgear.methods.base import NetworkMethod, probabilities
+from fairgear.methods.base import NetworkMethod
+from fairgear.metrics.disagreement import of_answer
 from fairgear.streams import NpyWriter, parquet_stream
 
 # People in one call of a method that does not choose the number itself.
@@ -33,18 +34,18 @@ Vector = NDArray[np.float64]
 def by_chunks(
     model: Method, graph: SensitiveGraph, *, embed: bool = True
 ) -> Iterator[tuple[Matrix, Vector]]:
-    """Everybody's representation (m, dim) and probability of label 1, m people at a time.
+    """Everybody's representation (m, dim) and `Method.scores`, m people at a time.
 
     Without `embed`, a method that computes the two apart returns no representation.
     """
     if isinstance(model, NetworkMethod):
         for z, logits in model.chunks(graph):
-            yield z.numpy(), probabilities(logits)[:, 1]
+            yield z.numpy(), model.head.answers(logits)
         return
     for nodes in torch.split(torch.arange(len(graph.x)), CHUNK):
         none = np.empty((len(nodes), 0), np.float32)
         found = model.embed(graph, nodes=nodes) if embed else none
-        yield found, model.predict_proba(graph, nodes=nodes)[:, 1]
+        yield found, model.scores(graph, nodes=nodes)
 
 
 def write_matrix(model: Method, graph: SensitiveGraph, out: Path) -> tuple[int, int]:
@@ -76,7 +77,7 @@ def write_table(
             width = z.shape[1]
             rows = people.iloc[done : done + len(z)].reset_index(drop=True)
             if scores:
-                rows = rows.assign(score=score)
+                rows = rows.assign(score=_shown(model, score))
             frame = pd.DataFrame(z, columns=[f"z{i}" for i in range(width)])
             stream.write(pd.concat([rows, frame], axis=1))
             done += len(z)
@@ -112,14 +113,16 @@ def _rows(
     """The people from row `begin` on."""
     part = slice(begin, begin + len(scores))
     masks = [graph[key][part].numpy() for key in ("train_mask", "val_mask", "test_mask")]
-    assert model.threshold_ is not None
     frame = people[part].assign(
         y=graph.y[part].numpy(),
         sens=graph.sens[part].numpy(),
         split=np.select(masks, ["train", "val", "test"], default=""),
-        score=scores,
-        label=(scores > model.threshold_).astype(np.int64),
+        score=_shown(model, scores),
+        label=model.decide(scores),
     )
+    if model.target_.outputs > 1:
+        # The probability of every class, by its number.
+        frame = frame.assign(**{f"probability_{k}": of for k, of in enumerate(scores.T)})
     for column, names in _NAMES.items():
         if names in graph:
             place = frame.columns.get_loc(column)
@@ -127,6 +130,13 @@ def _rows(
             known = dict(enumerate(graph[names]))
             frame.insert(place + 1, f"{column}_name", frame[column].map(known).astype(object))
     return frame
+
+
+def _shown(model: Method, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One score a person: of class 1, of the answer where classes are several, or the number."""
+    if model.target_.outputs == 1:
+        return scores[:, -1]
+    return of_answer(scores, model.decide(scores))
 
 
 def _beside(rows: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:

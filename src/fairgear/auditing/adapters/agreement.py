@@ -49,7 +49,7 @@ def agrees(model: Adapter, worlds: Worlds, tolerance: float) -> bool:
             for places, nodes_of, whole in asked:
                 known = model.scores(whole, torch.cat(nodes_of))
                 near = model.near(places, nodes_of)
-                if near is None or not (np.abs(near - known) <= tolerance).all():
+                if near is None or not (np.abs(near - known) <= tolerance * model.target.sd).all():
                     return False
     except FairgearError:
         # The audit itself will say what is wrong, if anything is.

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from numbers import Real
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -23,11 +23,18 @@ from fairgear.auditing.people import person_name
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FairgearError, ParameterError
+from fairgear.graph.targets import BINARY, KINDS, Target
+from fairgear.methods.thresholds import decide
+from fairgear.metrics.counterfactual import TWO_CLASSES
+from fairgear.metrics.disagreement import Disagreement, of_answer
 from fairgear.metrics.inputs import Floats, Integers
 from fairgear.progress import quiet
 
 # Sums in another order, as another thread or batch may compute them, are not another answer.
 ROUNDING = 1e-6
+# How far from 1 a row of probabilities in half precision may end.
+SUM_ERROR = 2e-3
+_KINDS = {"binary": "two classes", "multiclass": "several classes", "regression": "numbers"}
 # People whom *self* is measured on if everybody would take too long.
 SAMPLED = 500
 # Worlds of one person that are scored together.
@@ -36,10 +43,21 @@ TOGETHER = 64
 
 @dataclass(frozen=True)
 class Predictions:
-    """Scores and labels of some people in one world."""
+    """Scores and labels of some people in one world.
+
+    Attributes:
+        scores: (n,), or (n, classes) where there are several classes.
+        labels: class numbers; where labels are numbers, those predicted.
+        how: when two labels differ.
+    """
 
     scores: Floats
-    labels: Integers
+    labels: NDArray[Any]
+    how: Disagreement = TWO_CLASSES
+
+    def of_answer(self, factual: Predictions) -> Floats:
+        """One score a person: of several, that of their answer in the factual world."""
+        return of_answer(self.scores, factual.labels)
 
 
 class Adapter(ABC):
@@ -58,6 +76,9 @@ class Adapter(ABC):
         small_steps: whether it scores one person without processing the whole graph.
         costly: whether every world costs a process or a file: no doses are asked for.
         is_local: whether people in worlds of one person are scored from their surroundings.
+        kinds: of labels that it can predict.
+        target: what is predicted, as the audited graph says.
+        offsets: of several classes, added to the logarithms of their probabilities.
         can_repeat: whether a second call runs the model again, rather than reading a file again.
     """
 
@@ -65,6 +86,9 @@ class Adapter(ABC):
     probabilities: ClassVar[bool] = False
     can_repeat: ClassVar[bool] = True
     costly: ClassVar[bool] = False
+    kinds: ClassVar[Sequence[str]] = KINDS
+    target: Target = BINARY
+    offsets: Floats | None = None
     name: str
     threshold: float = 0.5
     original: object = None
@@ -75,6 +99,8 @@ class Adapter(ABC):
     notes: tuple[str, ...] = ()
     # With a threshold chosen by the user, scores may be any numbers.
     _any_numbers: bool = False
+    # Whether the user chose the threshold.
+    _chosen: bool = False
     # How scores are read is decided once, in the first world.
     _decided: bool = False
 
@@ -89,7 +115,27 @@ class Adapter(ABC):
         """Scores and labels of `nodes`; the model may log on the factual graph only."""
         with nullcontext() if world.protocol == "factual" else quiet():
             scores = self.scores(world, nodes)
-        return Predictions(scores, (scores > self.threshold).astype(np.int64))
+        return self.decided(scores)
+
+    def decided(self, scores: Floats) -> Predictions:
+        """The labels that follow from scores."""
+        if self.target.is_binary:
+            return Predictions(scores, (scores > self.threshold).astype(np.int64))
+        how = Disagreement(self.target)
+        table = scores[:, None] if self.target.is_number else scores
+        return Predictions(scores, decide(table, self.target, self.threshold, self.offsets), how)
+
+    def aim(self, target: Target) -> None:
+        """Take the target of the graph to audit; refuse one that this model cannot predict."""
+        if target.kind not in self.kinds:
+            got, step = f"labels of {target.words}", "audit it in Python, as a function of a graph"
+            allowed = " or ".join(_KINDS[kind] for kind in self.kinds)
+            raise ParameterError(f"the model {self.name!r}, a {self.kind}", got, allowed, step)
+        if self._any_numbers and not target.is_binary and self._chosen:
+            got, allowed = f"one for labels of {target.words}", "one for labels of two classes"
+            step = "leave the threshold out"
+            raise ParameterError(f"threshold of {self.name!r}", got, allowed, step)
+        self.target = target
 
     def near(self, worlds: Sequence[World], nodes: Sequence[Tensor]) -> Floats | None:
         """Scores of the rows `nodes[i]` in `worlds[i]`, from their surroundings alone.
@@ -128,7 +174,7 @@ class Adapter(ABC):
                     world, scores[done : done + len(some)], some.cpu().numpy(), probabilities=True
                 )
                 done += len(some)
-                yield Predictions(mine, (mine > self.threshold).astype(np.int64))
+                yield self.decided(mine)
 
     def check(self, worlds: Worlds) -> None:
         """Refuse worlds that this model cannot score; an audit starts with it."""
@@ -162,7 +208,7 @@ class Adapter(ABC):
             allowed = "more than 0, less than 1: its outputs are turned into probabilities"
             raise ParameterError(what, threshold, allowed, "use 0.5 where logits would be cut at 0")
         self.threshold = float(threshold)
-        self._any_numbers = True
+        self._any_numbers = self._chosen = True
 
     def _note(self, *sentences: str) -> None:
         new = [sentence for sentence in sentences if sentence not in self.notes]
@@ -195,20 +241,35 @@ class Adapter(ABC):
             raise self._refusal(world, got, allowed, next_step) from error
 
     def _columns(self, world: World, values: object, count: int) -> Floats:
-        """What the model returned for `count` people as (count, 1) or (count, 2) of float64."""
+        """What the model returned for `count` people as (count, columns) of float64."""
         array = _as_array(values)
         if array is None or array.dtype.kind not in "biuf":
             kind = type(values).__name__ if array is None or array.ndim == 0 else array.dtype
             got, allowed = f"{kind}, which holds no numbers", f"{count} scores, one a node"
             raise self._refusal(world, got, allowed, "return an array or a tensor of numbers")
-        if array.shape not in ((count,), (count, 1), (count, 2)):
+        shapes = self._shapes(count)
+        if array.shape not in shapes:
+            several = " or ".join([", ".join(map(str, shapes[:-1])), str(shapes[-1])])
             raise self._refusal(
                 world,
                 f"scores of shape {array.shape}",
-                f"shape ({count},), ({count}, 1) or ({count}, 2), one row a node",
-                "return one score for each node, in the order of the graph",
+                f"shape {several.removeprefix(' or ')}, one row a node",
+                "return one score for each node, in the order of the graph"
+                if self.target.outputs == 1
+                else "return the probability of each class for each node, in order",
             )
         return array.reshape(count, -1).astype(np.float64)
+
+    def _shapes(self, count: int) -> list[tuple[int, ...]]:
+        """Of what a model may return for that many people."""
+        if self.target.outputs > 1:
+            return [(count, self.target.outputs)]
+        one: list[tuple[int, ...]] = [(count,), (count, 1)]
+        return [*one, (count, 2)] if self.target.is_binary else one
+
+    def _kept(self, table: Floats) -> Floats:
+        """Of columns, those that are scores: all of several classes, else the last."""
+        return table if self.target.outputs > 1 else table[:, -1]
 
     def _checked(
         self,
@@ -226,21 +287,26 @@ class Adapter(ABC):
         """
         if not self._decided:
             self._decided = True
-            if ((values == 0) | (values == 1)).all():
+            if not self.target.is_number and ((values == 0) | (values == 1)).all():
                 self._note("It gives answers, not scores: AUROC ranks by them.")
-        wrong = np.flatnonzero(~np.isfinite(values))
+        wrong = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
         if len(wrong):
             first = self._person(world, int(rows[wrong[0]]))
             got = f"{len(wrong)} NaN or infinite scores, the first of node {first!r}"
             step = "find out why the model gives no score there"
             raise self._refusal(world, got, "finite numbers", step)
-        must_be = probabilities or self.probabilities
+        if self.target.is_number:
+            return values
+        must_be = probabilities or self.probabilities or self.target.outputs > 1
         if self._any_numbers and not must_be:
             return values
         if not within_unit(values):
             got = f"scores from {values.min():.4g} to {values.max():.4g}"
             allowed = "probabilities, 0 to 1" if must_be else "0 to 1, unless a threshold is given"
             raise self._refusal(world, got, allowed, next_step)
+        if values.ndim == 2 and not np.allclose(values.sum(axis=1), 1, rtol=0, atol=SUM_ERROR):
+            got, allowed = "scores that do not sum to 1", "probabilities of the classes"
+            raise self._refusal(world, got, allowed, "return softmax of the logits")
         return np.clip(values, 0, 1)
 
 

@@ -42,6 +42,7 @@ class CommandAdapter(Adapter):
     """
 
     kind = "command"
+    kinds = ("binary", "regression")
     costly = True
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from torch import nn
 
 from fairgear.auditing.adapters.base import Adapter
@@ -16,7 +16,7 @@ from fairgear.errors import ParameterError
 
 _KINDS = (
     "an estimator with predict_proba(graph, nodes=) and threshold_; "
-    "a torch module called as module(x, edge_index); a scikit-learn classifier; "
+    "a torch module called as module(x, edge_index); a scikit-learn classifier or regressor; "
     "a callable from a graph to scores; a CommandAdapter; a FolderAdapter"
 )
 
@@ -41,6 +41,7 @@ def adapt(model: object, *, name: str | None = None, threshold: float | None = N
     if isinstance(found, nn.Module):
         return ModuleAdapter(found, name=name, threshold=threshold)
     scores = hasattr(found, "predict_proba") or hasattr(found, "decision_function")
+    scores = scores or (isinstance(found, BaseEstimator) and is_regressor(found))
     if hasattr(found, "fit") and scores:
         return TableAdapter(found, name=name, threshold=threshold)
     if callable(found):

@@ -26,6 +26,7 @@ class FolderAdapter(Adapter):
     """
 
     kind = "folder of scores"
+    kinds = ("binary", "regression")
     can_repeat = False
     costly = True
 

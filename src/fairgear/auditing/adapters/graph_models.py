@@ -12,8 +12,9 @@ from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.world import World
-from fairgear.errors import NotFittedError
+from fairgear.errors import NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.targets import Target
 from fairgear.methods.base import Method
 from fairgear.metrics.inputs import Floats, Integers
 
@@ -44,27 +45,39 @@ class EstimatorAdapter(Adapter):
             step = "call fit(graph) first, or set threshold_"
             raise NotFittedError(what, got, "a fitted model", step)
         self._set_threshold(learned if threshold is None else threshold)
+        self._chosen = threshold is not None
+        self.offsets = getattr(model, "offsets_", None)
+
+    def aim(self, target: Target) -> None:
+        """See `Adapter`; a method must have been trained for the same kind of label."""
+        super().aim(target)
+        known: Target | None = getattr(self._model, "target_", None)
+        if known is None or (known.kind, known.outputs) == (target.kind, target.outputs):
+            return
+        got, step = f"labels of {target.words}", "audit it on labels as those of its training"
+        raise ParameterError(f"the model {self.name!r}", got, known.words, step)
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
-        """The probability of class 1."""
+        """The probability of class 1, or those of several classes; or the number."""
         graph = world.graph
         with self._calling(world, "check that predict_proba(graph, nodes=nodes) works on its own"):
             given = own_copy(graph) if self._copies else graph
-            found = self._model.predict_proba(given, nodes=nodes)
-        values = self._columns(world, found, len(nodes))
+            ask = self._model.predict if self.target.is_number else self._model.predict_proba
+            found = ask(given, nodes=nodes)
+        values = self._kept(self._columns(world, found, len(nodes)))
         rows = nodes.cpu().numpy()
         step = "return probabilities from predict_proba"
         # predict_proba promises probabilities, whatever the threshold.
-        return self._checked(world, values[:, -1], rows, probabilities=True, next_step=step)
+        return self._checked(world, values, rows, probabilities=True, next_step=step)
 
     def near(self, worlds: Sequence[World], nodes: Sequence[Tensor]) -> Floats | None:
-        """The probability of class 1, for fairgear's methods."""
+        """The same, for fairgear's methods."""
         if not isinstance(self._model, Method):
             return None
         with self._calling(worlds[0], "check that predict_near works on its own"):
             found = self._model.predict_near([world.local for world in worlds], nodes)
         count = sum(len(some) for some in nodes)
-        return None if found is None else self._columns(worlds[0], found, count)[:, -1]
+        return None if found is None else self._kept(self._columns(worlds[0], found, count))
 
 
 class CallableAdapter(Adapter):
@@ -72,7 +85,8 @@ class CallableAdapter(Adapter):
 
     Args:
         model: returns (n,), (n, 1), or (n, 2) with the probability of class 1 in the second
-            column. It gets a copy of the graph, which it may change.
+            column; (n, classes) for several classes. It gets a copy of the graph, which it may
+            change.
         name: the function's own if not given.
         threshold: 0.5, of probabilities, if not given; with one, scores may be any numbers.
     """
@@ -103,7 +117,7 @@ class CallableAdapter(Adapter):
             raise self._refusal(world, got, "scores in the order of the graph", step)
         table = self._columns(world, found, len(ids))
         rows = nodes.cpu().numpy()
-        values = table[rows, -1]
+        values = self._kept(table[rows])
         if table.shape[1] == 1:
             return self._checked(world, values, rows)
         # The second of two logits means nothing without the first.

@@ -12,24 +12,24 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from fairgear.auditing.adapters.base import Adapter, within_unit
+from fairgear.auditing.adapters.base import SUM_ERROR, Adapter, within_unit
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import Surroundings
 from fairgear.errors import ParameterError
+from fairgear.graph.targets import Target
 from fairgear.metrics.inputs import Floats, Integers
 
 Output = Literal["auto", "logits", "probabilities"]
 _CALLABLE = "pass a callable such as lambda graph: module(graph.x, graph.edge_index)[:, 1]"
 _LOGITS = "if these are logits, pass ModuleAdapter(module, output='logits')"
-# How far from 1 a row of probabilities in half precision may end.
-_SUM_ERROR = 2e-3
 
 
 class ModuleAdapter(Adapter):
     """A module whose `forward(x, edge_index)` returns (n,), (n, 1) or (n, 2).
 
-    If edges have weights and it takes them, it is called with `edge_weight` too.
+    (n, classes) for several classes, and (n,) or (n, 1) for numbers. If edges have weights and it
+    takes them, it is called with `edge_weight` too.
 
     It is called in evaluation mode, without gradients, on the device of its parameters. The modes
     of its parts and its buffers are restored afterwards.
@@ -103,15 +103,19 @@ class ModuleAdapter(Adapter):
         rows: Integers,
         edge_weight: Tensor | None = None,
     ) -> Floats:
-        """The probability of class 1 of some rows of x."""
+        """The probability of class 1 of some rows of x, those of several classes, or numbers."""
         with self._calling(world, f"check that module(x, edge_index) works, or {_CALLABLE}"):
             found = self._forward(x, edge_index, edge_weight)
         if not isinstance(found, Tensor):
             raise self._refusal(world, f"a {type(found).__name__}", "one tensor", _CALLABLE)
         table = self._columns(world, found, len(x))
+        if self.target.is_number:
+            return self._kept(table[rows])
         if self._output == "auto":
             self._output = self._decide(table)
-        return _logistic(table[rows]) if self._output == "logits" else table[rows, -1]
+        if self._output == "logits":
+            return _logistic(table[rows], self.target)
+        return self._kept(table[rows])
 
     def _check_signature(self) -> None:
         try:
@@ -164,10 +168,11 @@ class ModuleAdapter(Adapter):
             lies = "lies within" if found == "probabilities" else "goes beyond"
             self._note(f"Its one column of outputs {lies} 0 to 1 and is read as {found}.")
             return found
-        if not np.allclose(known.sum(axis=1), 1, rtol=0, atol=_SUM_ERROR):
+        if not np.allclose(known.sum(axis=1), 1, rtol=0, atol=SUM_ERROR):
             found = "logits"
         add_up = "sum" if found == "probabilities" else "do not sum"
-        self._note(f"Its two columns of outputs {add_up} to 1 and are read as {found}.")
+        width = "two" if table.shape[1] == 2 else str(table.shape[1])
+        self._note(f"Its {width} columns of outputs {add_up} to 1 and are read as {found}.")
         return found
 
 
@@ -204,9 +209,12 @@ def _counting_hops(module: nn.Module) -> Iterator[Callable[[], int]]:
             handle.remove()
 
 
-def _logistic(logits: Floats) -> Floats:
-    """The probability of class 1, from one column or two."""
+def _logistic(logits: Floats, target: Target) -> Floats:
+    """The probability of class 1, from one column or two; or of each of several classes."""
     values = torch.from_numpy(logits)
+    if target.outputs > 1:
+        shares: Floats = values.softmax(dim=1).numpy()
+        return shares
     found = values.sigmoid()[:, 0] if logits.shape[1] == 1 else values.softmax(dim=1)[:, 1]
     result: Floats = found.numpy()
     return result

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 from scipy.special import expit
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.exceptions import NotFittedError as UnfittedEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
@@ -25,11 +25,12 @@ from fairgear.causal import Surroundings
 from fairgear.column_names import listed
 from fairgear.errors import NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.targets import Target
 from fairgear.metrics.inputs import Floats
 
 _BLIND = "It is given the features without the sensitive column."
 _CALLABLE = "pass a callable such as lambda graph: model.predict_proba(features(graph))[:, 1]"
-Method = Literal["predict_proba", "decision_function"]
+Method = Literal["predict_proba", "decision_function", "predict"]
 _METHODS: tuple[Method, ...] = ("predict_proba", "decision_function")
 
 
@@ -52,11 +53,14 @@ class Cut:
 class TableAdapter(Adapter):
     """A fitted estimator with `predict_proba` or `decision_function`, on node features.
 
+    A regressor with `predict`, where labels are numbers.
+
     Columns are found by name where it was fitted with names, else by their number: all features,
     or all but the sensitive one.
 
     Args:
-        model: in the manner of scikit-learn, with the classes 0 and 1.
+        model: in the manner of scikit-learn, with the classes 0 and 1; or with the numbers or the
+            names of the graph's classes, where there are several.
         name: that of its class if not given.
         threshold: the model's own, or 0.5, if not given; a probability. A decision function is
             turned into probabilities by the logistic function.
@@ -68,6 +72,7 @@ class TableAdapter(Adapter):
     kind = "scikit-learn estimator"
     probabilities = True
     _cut = Cut("predict_proba")
+    _order: Sequence[int] = ()
 
     def __init__(
         self, model: Any, *, name: str | None = None, threshold: float | None = None
@@ -75,13 +80,39 @@ class TableAdapter(Adapter):
         self.original = self._model = model
         self.name = name or type(model).__name__
         self._check_fitted()
-        self._check_classes()
+        if len(getattr(model, "classes_", ())) <= 2 and not is_regressor(model):
+            self._check_classes()
         self._note("It is given the features alone, never the edges.")
         self._read(possible_cuts(model)[0])
         self._set_threshold(threshold)
 
+    def aim(self, target: Target) -> None:
+        """See `Adapter`; its classes must be those of the graph."""
+        super().aim(target)
+        if target.is_number != is_regressor(self._model):
+            got = "a classifier" if target.is_number else "a regressor"
+            allowed = f"a {'regressor' if target.is_number else 'classifier'} for {target.words}"
+            raise self._error("kind", got, allowed, "fit it on the graph's labels")
+        if target.is_number:
+            self._read(Cut("predict"))
+        elif target.is_binary:
+            self._check_classes()
+        else:
+            self._order = self._class_order(target)
+
+    def _class_order(self, target: Target) -> list[int]:
+        """Where the graph's classes are among the model's, which are numbers or names."""
+        own = [str(value) for value in self._model.classes_]
+        for names in (target.classes, tuple(map(str, range(len(target.classes))))):
+            if sorted(own) == sorted(names) and hasattr(self._model, "predict_proba"):
+                return [own.index(name) for name in names]
+        allowed = f"predict_proba of the classes {listed(target.classes)}"
+        raise self._error("classes", listed(own), allowed, "fit it on the graph's labels")
+
     def check(self, worlds: Worlds) -> None:
         """Find out how its `predict` decides, unless the user chose a threshold."""
+        if not self.target.is_binary:
+            return
         if self._any_numbers or not hasattr(self._model, "predict"):
             return
         world, everyone = worlds.factual, torch.arange(len(worlds.graph.x))
@@ -121,7 +152,8 @@ class TableAdapter(Adapter):
             found = getattr(self._model, method)(features)
             if method == "decision_function":
                 found = expit(found)
-        return self._columns(world, found, len(rows))[:, -1]
+        kept = self._kept(self._columns(world, found, len(rows)))
+        return kept if kept.ndim == 1 else kept[:, self._order]
 
     def _set_threshold(self, threshold: float | None) -> None:
         super()._set_threshold(threshold)

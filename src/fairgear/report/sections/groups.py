@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairgear.auditing import Audit, GroupSummary
 from fairgear.report.charts import IntervalChart, Scale, dot, scale_over
-from fairgear.report.numbers import answer_one, between, count, group_name, percent, signed
+from fairgear.report.numbers import answer_one, between, count, group_name, measure, percent, signed
 
 _COUNTS = (
     ("count", "people", "Audited people of the group."),
@@ -25,6 +25,13 @@ _RATES = (
         "δCF within the group: how often the answer changes with the sensitive attributes.",
     ),
 )
+
+
+_NUMBERS = {
+    "mean label": "The mean of the known numbers.",
+    "mean prediction": "The mean of what is predicted.",
+    "mean residual": "Label less prediction: above 0, the group is underestimated.",
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,8 @@ class GroupSection:
 
 def group_section(audit: Audit) -> GroupSection:
     """The section on both groups."""
+    if not audit.target.is_binary:
+        return _other_section(audit)
     names = [group_name(group.group, audit.names) for group in audit.groups]
     counts = [
         GroupRow(
@@ -65,6 +74,32 @@ def group_section(audit: Audit) -> GroupSection:
         rows=(*counts, *(_rate(audit.groups, key, name, meaning) for key, name, meaning in rates)),
         charts=tuple(_chart(audit.groups, names, key, name) for key, name, _ in rates),
         gap_of=f"{names[1]} minus {names[0]}",
+    )
+
+
+def _other_section(audit: Audit) -> GroupSection:
+    """The section for several classes and numbers."""
+    groups, names = audit.groups, [group_name(group.group, audit.names) for group in audit.groups]
+    counts = [
+        GroupRow(name, meaning, tuple((count(getattr(one, key)), "") for one in groups), "")
+        for key, name, meaning in _COUNTS[:2]
+    ]
+    rates = [one for one in _RATES[2:] if not (audit.target.is_number and one[0] == "accuracy")]
+    written = measure if audit.target.is_number else percent
+    figures = [
+        GroupRow(
+            name,
+            _NUMBERS.get(name, "How often people of the group get this answer."),
+            tuple((written(g.figures[name]), between(g.intervals[name], written)) for g in groups),
+            signed(groups[-1].figures[name] - groups[0].figures[name]),
+        )
+        for name in groups[0].figures
+    ]
+    return GroupSection(
+        groups=tuple(names),
+        rows=(*counts, *figures, *(_rate((groups[0], groups[-1]), *one) for one in rates)),
+        charts=tuple(_chart(groups, names, key, name) for key, name, _ in rates),
+        gap_of=f"{names[-1]} minus {names[0]}",
     )
 
 

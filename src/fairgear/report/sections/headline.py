@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from fairgear.auditing import Audit
 from fairgear.auditing.probes import UNSTABLE
-from fairgear.metrics import METRICS, Interval, Metric
-from fairgear.report.charts import Range, Scale, ranged
+from fairgear.metrics import METRICS, UNDEFINED, Interval, Metric
+from fairgear.report.charts import Range, Scale, ranged, scale_over
 from fairgear.report.numbers import between, count, measure, percent, plain
 
 _ACCURATE = ("accuracy", "auroc")
+_ACCURATE_NUMBERS = ("rmse", "r2_prediction")
 # The first two of these that were measured.
 _ALIKE = ("delta_cf", "delta_cf_max", "delta_cf_self")
+_MEANING_BY_KIND = {
+    "multiclass": {
+        "auroc": "Chance that a person of a class scores above others for it, averaged over the "
+        "classes.",
+        "delta_eo": "Largest gap between groups in how often people of a class get that answer.",
+        "delta_dp": "Largest gap between groups in how often an answer is given.",
+    },
+    "regression": {},
+    "binary": {},
+}
 _MEANING = {
     "accuracy": "Share of people whose answer is right.",
     "auroc": "Chance that a person of class 1 scores above a person of class 0.",
@@ -31,6 +43,17 @@ _MEANING = {
     "delta_cf_both": "Answers that change when the person's own and other people's attributes do.",
     "delta_eo": "Gap between the groups in how often people of class 1 get answer 1.",
     "delta_dp": "Gap between the groups in how often people get answer 1.",
+    "macro_f1": "The same balance, averaged over the classes.",
+    "eo_ratio": "The least ratio of two groups in how often people of a class get that answer; 1 "
+    "is alike.",
+    "dp_ratio": "The least ratio of two groups in how often an answer is given; 1 is alike.",
+    "mae": "How far predictions are from the numbers, on average, in their units.",
+    "rmse": "The same with large errors weighing more: the root of the mean square.",
+    "r2_prediction": "Share of the numbers' variance that the predictions explain.",
+    "delta_mean": "Gap between the groups in the mean prediction, in standard deviations.",
+    "delta_residual": "Gap between the groups in the mean error, in standard deviations.",
+    "delta_cf_size": "Mean size of the change of the prediction in those worlds: in standard "
+    "deviations for numbers, half the summed change of the probabilities for classes.",
     "r2": "How much of the answer the attributes of the surrounding people explain.",
 }
 
@@ -62,12 +85,13 @@ class Headline:
 def headline(audit: Audit) -> Headline:
     """The first screen of an audit."""
     alike = [name for name in _ALIKE if name in audit.metrics][:2]
-    shown = (*_ACCURATE, *alike)
+    accurate = _ACCURATE_NUMBERS if audit.target.is_number else _ACCURATE
+    shown = (*accurate, *alike)
     return Headline(
         answers=_answers(audit),
         cautions=_cautions(audit),
         facts=_facts(audit),
-        accurate=tuple(card(audit, name) for name in _ACCURATE),
+        accurate=tuple(card(audit, name) for name in accurate),
         alike=tuple(card(audit, name) for name in alike),
         others=tuple(card(audit, name) for name in audit.metrics if name not in shown),
     )
@@ -77,8 +101,11 @@ def card(audit: Audit, name: str) -> Card:
     """The card of one metric."""
     metric, value, ends = METRICS[name], audit.metrics[name], audit.intervals[name]
     reference, text = _reference(audit, name)
-    scale = Scale(metric.low, metric.high, 1.0)
-    return Card(metric, _MEANING[name], value, ends, ranged(scale, value, ends, reference), text)
+    scale = Scale(max(metric.low, 0.0), metric.high, 1.0)
+    if math.isinf(metric.high):
+        scale = scale_over([(value, ends)])
+    meaning = _MEANING_BY_KIND[audit.target.kind].get(name, _MEANING[name])
+    return Card(metric, meaning, value, ends, ranged(scale, value, ends, reference), text)
 
 
 def _reference(audit: Audit, name: str) -> tuple[float | None, str]:
@@ -107,12 +134,8 @@ def _placebo_rate(audit: Audit) -> float | None:
 
 
 def _answers(audit: Audit) -> tuple[str, ...]:
-    accuracy, flips, own = (audit.metrics[k] for k in ("accuracy", "delta_cf", "delta_cf_self"))
-    found = [
-        "How often the model is right is not known."
-        if math.isnan(accuracy)
-        else f"The model is right about {percent(accuracy)} of people{_ends(audit, 'accuracy')}."
-    ]
+    flips, own = (audit.metrics[k] for k in ("delta_cf", "delta_cf_self"))
+    found = [_how_right(audit)]
     found.append(
         "Whether it treats them alike was not measured."
         if math.isnan(flips)
@@ -128,9 +151,21 @@ def _answers(audit: Audit) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _ends(audit: Audit, name: str) -> str:
+def _how_right(audit: Audit) -> str:
+    if audit.target.is_number:
+        error = audit.metrics["mae"]
+        if math.isnan(error):
+            return "How far the model is off is not known."
+        return f"The model is off by {plain(error)} on average{_ends(audit, 'mae', plain)}."
+    accuracy = audit.metrics["accuracy"]
+    if math.isnan(accuracy):
+        return "How often the model is right is not known."
+    return f"The model is right about {percent(accuracy)} of people{_ends(audit, 'accuracy')}."
+
+
+def _ends(audit: Audit, name: str, written: Callable[[float], str] = percent) -> str:
     ends = audit.intervals[name]
-    return f" ({between(ends, percent)})" if ends.defined else ""
+    return f" ({between(ends, written)})" if ends.defined else ""
 
 
 def _cautions(audit: Audit) -> tuple[str, ...]:
@@ -139,7 +174,13 @@ def _cautions(audit: Audit) -> tuple[str, ...]:
         found.append(UNSTABLE)
     if audit.causal_models is not None and audit.causal_models.depends:
         found.append(audit.causal_models.verdict)
-    auroc, ends = audit.metrics["auroc"], audit.intervals["auroc"]
+    if audit.target.is_number and not audit.metrics["r2_prediction"] >= 0.05:
+        found.append(
+            f"Predictions explain {measure(audit.metrics['r2_prediction'])} of the variance, close "
+            "to the mean for everybody: few changes are no merit here."
+        )
+    auroc = audit.metrics.get("auroc", math.nan)
+    ends = audit.intervals.get("auroc", UNDEFINED)
     if auroc < 0.55 or (ends.defined and ends.low <= 0.5):
         found.append(
             f"AUROC is {measure(auroc)}, close to guessing. A model that cannot tell people apart "
@@ -204,6 +245,11 @@ def _facts(audit: Audit) -> tuple[tuple[str, str], ...]:
         ("draws of each random world", count(setup.draws)),
         ("people whose own attribute is flipped", count(setup.self_people)),
         ("seed", str(setup.seed)),
-        ("answer 1 where the score is above", plain(audit.model.threshold)),
     ]
+    if audit.target.is_binary:
+        facts.append(("answer 1 where the score is above", plain(audit.model.threshold)))
+    elif audit.target.is_number:
+        facts.append(("standard deviation of the label", plain(audit.target.sd)))
+    else:
+        facts.append(("classes", ", ".join(audit.target.classes)))
     return tuple(facts)
