@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,8 @@ NOT_EXAMINED = (
     "were not computed."
 )
 _OWN = COUNTERFACTUAL["delta_cf"]
-_SHOWN = ("rate 0", "rate 0.5", "rate 1", "self", "neighbours", "both")
+# Besides the whole-graph interventions.
+_SHOWN = ("self", "neighbours", "both")
 
 
 @dataclass(frozen=True)
@@ -101,16 +102,21 @@ def find_affected(
     near = neighbors_that_matter(model, worlds, rows, factual, positions)
     note = NOT_EXAMINED if len(positions) and not near else None
     column = np.full(len(people), "", dtype=object)
-    found = []
+    found, whole = [], [draws[0].intervention for draws in worlds.strict.values()]
     for at in positions.tolist():
         neighbors = near.get(at, ())
         column[at] = ", ".join(f"{one.node_id} ({one.change:+.4f})" for one in neighbors)
-        found.append(_affected(people.iloc[at], flips[at], moved[at], neighbors))
+        shown = [*whole, *_SHOWN]
+        found.append(_affected(people.iloc[at], flips[at], moved[at], neighbors, shown))
     return tuple(found), people.assign(neighbors_that_matter=column), note
 
 
 def _affected(
-    row: Any, flip_share: float, score_change: float, neighbors: tuple[Neighbor, ...]
+    row: Any,
+    flip_share: float,
+    score_change: float,
+    neighbors: tuple[Neighbor, ...],
+    shown: Sequence[str],
 ) -> Affected:
     return Affected(
         node_id=str(row["node_name"]) if "node_name" in row else int(row["node_id"]),
@@ -122,7 +128,7 @@ def _affected(
         score_change=float(score_change),
         interventions={
             name: PersonInWorld(float(row[f"score_{key}"]), float(row[f"flip_{key}"]))
-            for name, key in ((name, Question("strict", name).key) for name in _SHOWN)
+            for name, key in ((name, Question("strict", name).key) for name in shown)
             if f"flip_{key}" in row and not math.isnan(row[f"flip_{key}"])
         },
         neighbors=neighbors,

@@ -213,7 +213,7 @@ def _table(
         "sens": people.sens,
         "community": people.clusters,
         "region": people.regions,
-        "around": people.around,
+        **people.around_by_name,
         "score": factual.of_answer(factual),
         "label": factual.labels,
     }

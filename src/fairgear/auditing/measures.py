@@ -25,8 +25,10 @@ from fairgear.metrics import (
     evaluate_predictions,
     rate_interval,
 )
+from fairgear.metrics.estimates import f1_interval
 from fairgear.metrics.inputs import Floats, Integers
 from fairgear.metrics.target_estimates import Sample, class_estimates, number_estimates
+from fairgear.metrics.utility import f1
 
 # Without labels these are measured on everyone, the others on those whose label is known.
 _UNLABELLED = {"delta_dp": "ΔDP", "r2": "R²"}
@@ -53,6 +55,8 @@ def factual_estimates(
 
     def estimates(among: Integers, labels: Integers, warned: list[str]) -> dict[str, Estimate]:
         with collecting(warned):
+            if people.around.ndim == 2:
+                return _of_several_groups(people, predictions, labels, among, level, seed)
             return evaluate_predictions(
                 labels[among],
                 predictions.scores[among],
@@ -87,6 +91,33 @@ def factual_estimates(
     result |= {key: measured[key] for key in _UNLABELLED}
     notes.extend(note for note in warned if note.startswith(unlabelled))
     return result
+
+
+def _of_several_groups(
+    people: People,
+    predictions: Predictions,
+    labels: Integers,
+    among: Integers,
+    level: float,
+    seed: int,
+) -> dict[str, Estimate]:
+    """Two classes and more than two groups: gaps are the largest over all pairs of groups."""
+    scores, pred = predictions.scores[among], predictions.labels[among]
+    y, clusters = labels[among], people.clusters[among]
+    sample = Sample(
+        y,
+        np.stack([1 - scores, scores], axis=1),
+        pred,
+        people.sens[among],
+        people.around[among],
+        clusters,
+        predictions.how.target,
+        level=level,
+        seed=seed,
+    )
+    found = class_estimates(sample)
+    del found["macro_f1"]
+    return found | {"f1": Estimate(f1(y, pred), f1_interval(y, pred, clusters, level))}
 
 
 def _other_estimates(
@@ -170,7 +201,7 @@ class GroupSummary:
 def summarise_groups(
     people: People, predictions: Predictions, flip_share: Floats | None, *, level: float
 ) -> tuple[GroupSummary, ...]:
-    """Both groups; `flip_share` is None without a causal model."""
+    """All groups; `flip_share` is None without a causal model."""
     if not predictions.how.target.is_binary:
         groups = [int(group) for group in np.unique(people.sens)]
         return tuple(_summary(people, predictions, flip_share, g, level) for g in groups)
@@ -207,7 +238,7 @@ def summarise_groups(
             },
         )
 
-    return tuple(summary(group) for group in (0, 1))
+    return tuple(summary(group) for group in sorted({0, 1, *people.sens.tolist()}))
 
 
 def _summary(

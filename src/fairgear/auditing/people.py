@@ -35,6 +35,13 @@ class People:
     regions: Integers
     around: Floats
 
+    @property
+    def around_by_name(self) -> dict[str, Floats]:
+        """`around` as columns of a table."""
+        if self.around.ndim == 1:
+            return {"around": self.around}
+        return {f"around_{at}": column for at, column in enumerate(self.around.T, start=1)}
+
     @classmethod
     def of(cls, graph: SensitiveGraph, rows: Tensor) -> People:
         """The people in these rows."""

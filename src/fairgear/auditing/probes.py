@@ -10,6 +10,7 @@ from torch import Tensor
 from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
+from fairgear.causal import MIXED
 from fairgear.errors import FairgearError
 from fairgear.progress import bar
 
@@ -84,7 +85,7 @@ def probe(model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions) ->
             return bool(np.abs(answer.scores - factual.scores).max() <= ROUNDING * spread)
 
         again = same(worlds.factual) if model.can_repeat else None
-        blind = [same(attribute[rate][0]) for rate in (0.0, 1.0)]
+        blind = [same(draws[0]) for which, draws in attribute.items() if which != MIXED]
         edges = same(worlds.edgeless) if worlds.graph.num_undirected_edges else None
     return Probes(
         sens=None if None in blind else not all(blind),

@@ -110,7 +110,8 @@ class Audit:
         notes: sentences to read with the numbers, the most important first.
         people: one row for each person, by node id: `node_id` (and `node_name`, where ids are not
             whole numbers), `y sens`, `community` and `region` (the clusters of the intervals),
-            `around` (mean s of the person and their neighbours), `score label`, for each
+            `around` (mean s of the person and their neighbours; of several groups the share of
+            each but the first, `around_1` and so on), `score label`, for each
             intervention `score_…` (mean over the draws) and `flip_…` (share of the draws in which
             the label flips), NaN where it was not measured, and `neighbors_that_matter`.
         comparison: with another model on the same worlds, if there was one.

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairgear.auditing import Audit, FlipRow, Sensitivity
+from fairgear.auditing.effects import AVERAGE
 from fairgear.auditing.sensitivity import CausalModelRow, Dose
 from fairgear.report.charts import Dot, IntervalChart, Scale, dot, scale_over
-from fairgear.report.numbers import between, count, measure, signed
+from fairgear.report.numbers import between, count, group_name, measure, signed
 
 _PROTOCOLS = {
     "strict": "The causal model in full: features, links and surroundings change as far as they "
@@ -44,7 +45,8 @@ class FlipSection:
 
 def flip_section(audit: Audit) -> FlipSection | None:
     """The section; None where there are no flips, for want of a causal model."""
-    worlds, questions = list(_PROTOCOLS), list(_INTERVENTIONS)
+    meanings = _meanings(audit)
+    worlds, questions = list(_PROTOCOLS), list(meanings)
     rows = sorted(
         audit.flips, key=lambda r: (worlds.index(r.protocol), questions.index(r.intervention))
     )
@@ -56,8 +58,23 @@ def flip_section(audit: Audit) -> FlipSection | None:
         charts=_charts(rows, protocols),
         rows=tuple(rows),
         protocols=tuple((name, _PROTOCOLS[name]) for name in protocols),
-        interventions=tuple((key, text) for key, text in _INTERVENTIONS.items() if key in names),
+        interventions=tuple((key, text) for key, text in meanings.items() if key in names),
     )
+
+
+def _meanings(audit: Audit) -> dict[str, str]:
+    """What each intervention is; with several groups, one for each of them."""
+    if len(audit.groups) == 2:
+        return _INTERVENTIONS
+    each = {
+        f"group {one.group}": f"Everybody is in {group_name(one.group, audit.names)}."
+        for one in audit.groups
+    }
+    mean = "The mean over the worlds: the δCF at the top of this page."
+    own = "The person alone is in another group, drawn at random."
+    both = "The person is in another group and everybody else's is redrawn."
+    mixed = {"mixed": "Equally many people, drawn at random, in every group."}
+    return {AVERAGE: mean, **each, **mixed, **_INTERVENTIONS, "self": own, "both": both}
 
 
 def draws_error(row: FlipRow) -> str:

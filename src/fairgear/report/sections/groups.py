@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,7 +37,7 @@ _NUMBERS = {
 
 @dataclass(frozen=True)
 class GroupRow:
-    """One count or rate in both groups, with its interval where there is one, and the gap."""
+    """One count or rate in each group, with its interval where there is one, and the gap."""
 
     name: str
     meaning: str
@@ -55,7 +56,7 @@ class GroupSection:
 
 
 def group_section(audit: Audit) -> GroupSection:
-    """The section on both groups."""
+    """The section on all groups."""
     if not audit.target.is_binary:
         return _other_section(audit)
     names = [group_name(group.group, audit.names) for group in audit.groups]
@@ -73,7 +74,7 @@ def group_section(audit: Audit) -> GroupSection:
         groups=tuple(names),
         rows=(*counts, *(_rate(audit.groups, key, name, meaning) for key, name, meaning in rates)),
         charts=tuple(_chart(audit.groups, names, key, name) for key, name, _ in rates),
-        gap_of=f"{names[1]} minus {names[0]}",
+        gap_of=_gap_of(names),
     )
 
 
@@ -91,24 +92,35 @@ def _other_section(audit: Audit) -> GroupSection:
             name,
             _NUMBERS.get(name, "How often people of the group get this answer."),
             tuple((written(g.figures[name]), between(g.intervals[name], written)) for g in groups),
-            signed(groups[-1].figures[name] - groups[0].figures[name]),
+            _gap([one.figures[name] for one in groups]),
         )
         for name in groups[0].figures
     ]
     return GroupSection(
         groups=tuple(names),
-        rows=(*counts, *figures, *(_rate((groups[0], groups[-1]), *one) for one in rates)),
+        rows=(*counts, *figures, *(_rate(groups, *one) for one in rates)),
         charts=tuple(_chart(groups, names, key, name) for key, name, _ in rates),
-        gap_of=f"{names[-1]} minus {names[0]}",
+        gap_of=_gap_of(names),
     )
 
 
 def _rate(groups: Sequence[GroupSummary], key: str, name: str, meaning: str) -> GroupRow:
-    first, second = (getattr(group, key) for group in groups)
     cells = tuple(
         (percent(getattr(group, key)), between(group.intervals[key], percent)) for group in groups
     )
-    return GroupRow(name, meaning, cells, signed(second - first))
+    return GroupRow(name, meaning, cells, _gap([getattr(group, key) for group in groups]))
+
+
+def _gap(values: Sequence[float]) -> str:
+    """Of two groups the second less the first, of more the largest less the least."""
+    if len(values) == 2:
+        return signed(values[1] - values[0])
+    known = [value for value in values if not math.isnan(value)]
+    return measure(max(known) - min(known) if known else math.nan)
+
+
+def _gap_of(names: Sequence[str]) -> str:
+    return f"{names[1]} minus {names[0]}" if len(names) == 2 else "largest gap"
 
 
 def _chart(
