@@ -45,6 +45,14 @@ def sensitive_column(text: str, names: Iterable[str]) -> str:
     return text if found is None else found.column
 
 
+def sensitive_columns(text: str, names: Iterable[str]) -> list[str]:
+    """All columns that `--sensitive` needs: several are joined by commas, as in "race,sex"."""
+    known = list(names)
+    if "," not in text or text in known:
+        return [sensitive_column(text, known)]
+    return [part.strip() for part in text.split(",")]
+
+
 def listed(values: Iterable[str], most: int = 5) -> str:
     """The first few values for a message."""
     found = list(values)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from fairgear.column_names import sensitive_column, unknown_column
+from fairgear.column_names import sensitive_columns, unknown_column
 from fairgear.delimited import names_in
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import read_errors
@@ -227,7 +227,8 @@ class GraphSource(Config):
         if names is None:
             return []
         data = self.data
-        named = [("sensitive", sensitive_column(data.sensitive, names)), ("label", data.label)]
+        named = [("sensitive", one) for one in sensitive_columns(data.sensitive, names)]
+        named.append(("label", data.label))
         named += [("id", data.id), *(("drop", name) for name in data.drop)]
         named += [("categorical", name) for name in data.categorical]
         wrong = [(option, name) for option, name in named if name and name not in names]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairgear.column_names import listed, unknown_column
+from fairgear.column_names import listed, sensitive_columns, unknown_column
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.attributes import Attribute, Attributes
 from fairgear.graph.tables.columns import TableColumns
@@ -72,9 +72,9 @@ def known_groups(column: pd.Series, name: str, encoding: Encoding) -> Groups:
 
 def crossed_names(text: str, names: Sequence[str]) -> list[str]:
     """The columns that `--sensitive race,sex` names; one where it is a column's own name."""
-    if text in names or "," not in text:
+    parts = sensitive_columns(text, names)
+    if len(parts) == 1:
         return [text]
-    parts = [part.strip() for part in text.split(",")]
     for part in parts:
         if part not in names:
             raise unknown_column(names, part, "sensitive")

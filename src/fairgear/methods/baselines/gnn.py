@@ -14,8 +14,6 @@ from fairgear.methods.baselines.whole_graph import WholeGraph
 class LayeredGraph(WholeGraph):
     """A stack of one kind of layer and a linear classifier."""
 
-    several_groups = True
-
     layer: ClassVar[type[nn.Module]]
 
     def encoder(self, width: int) -> nn.Module:
@@ -27,6 +25,7 @@ class Gcn(LayeredGraph):
     """A graph convolutional network (Kipf and Welling, ICLR 2017)."""
 
     name = "gcn"
+    several_groups = True
     layer = GcnLayer
 
 
@@ -34,6 +33,7 @@ class GraphSage(LayeredGraph):
     """GraphSAGE with the mean aggregator (Hamilton, Ying and Leskovec, NeurIPS 2017)."""
 
     name = "graphsage"
+    several_groups = True
     layer = SageLayer
 
 
@@ -41,6 +41,7 @@ class Gin(LayeredGraph):
     """A graph isomorphism network (Xu, Hu, Leskovec and Jegelka, ICLR 2019)."""
 
     name = "gin"
+    several_groups = True
     layer = GinLayer
 
 

@@ -363,6 +363,7 @@ class LogisticUnaware(Logistic):
     """Logistic regression on a person's own features without the sensitive column."""
 
     name = "logistic-unaware"
+    several_groups = True
     features_type = Unaware
 
 
@@ -390,6 +391,7 @@ class Boosting(Tabular):
     """
 
     name = "boosting"
+    several_groups = True
     config_type = BoostingConfig
     config: BoostingConfig
     features_type = Aware
