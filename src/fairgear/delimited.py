@@ -111,7 +111,9 @@ def layout_of(text: str, path: Path) -> Layout:
         text, delimiter = spaced(text), "\t"
     names = cells_of(text, delimiter, path)
     text, skipped = _without_comments(text, delimiter, len(names))
-    header, notes = not _is_data(names), []
+    # Where no comma separates cells, it may be a decimal point.
+    points = names if delimiter == "," else [name.replace(",", ".") for name in names]
+    header, notes = not _is_data(points), []
     if not header:
         names = _numbered(comments, len(names), delimiter)
         notes.append(f"the first line holds no names; the columns are {listed(names, 3)}")

@@ -166,6 +166,7 @@ def test_copies_of_the_label_and_of_the_group() -> None:
         same=people().approved,
         other=np.where(yes, 3, 9),
         sex2=people().sex,
+        alike=1,
         half=yes & (people().age > 40),
     )
     found = examined(**RIGHT)
@@ -173,6 +174,7 @@ def test_copies_of_the_label_and_of_the_group() -> None:
     assert said(found, "'other'") == "one-to-one with the label column 'approved' [--drop other]"
     assert said(found, "'sex2'") == "identical to the sensitive column 'sex' [--drop sex2]"
     assert said(found, "'half'") == ""
+    assert said(found, "'alike'") == "everybody has the same value, '1' [--drop alike]"
     assert found.accepted
 
 
@@ -189,6 +191,7 @@ def test_missing_cells_and_what_to_do() -> None:
     table(sex=["", *people().sex[1:]], age=["", *people().age[1:]])
     found = examined(**RIGHT)
     assert "1 people have no value of 'sex', which is never guessed" in said(found, "groups")
+    assert said(found, "missing").endswith("[--missing drop, or complete them]!")
     assert found.command is not None
     assert "--missing drop" in found.command
     table(approved=["", *people().approved[1:]])
@@ -301,12 +304,14 @@ def test_everything_at_once() -> None:
         note=[f"note no {i}" for i in range(400)],
         gap=["", "1", "2", "3"] * 100,
         empty="",
+        share=[f"{i % 90} %" for i in range(400)],
     )
     found = examined(label="approved", sensitive="race")
     assert len([one for one in found.findings if one.refused]) == 5
     assert found.command is not None
     refused = [one.refused for one in found.findings]
     assert refused == sorted(refused, reverse=True)
+    assert not refused[-1]
 
 
 def test_other_files_than_text() -> None:

@@ -350,6 +350,14 @@ def test_tables_as_numpy_saves_them(
     assert ("the first line holds no names" in said) == (options.get("comments") is None)
 
 
+def test_a_spreadsheet_without_names(tmp_path: Path) -> None:
+    text = "".join(f"{age:.1f};{sex:.1f};{ok:.1f}\n".replace(".", ",") for age, sex, ok in MATRIX)
+    path = written(tmp_path / "p.csv", text)
+    graph = read_graph(path, TableColumns(label="x2", sensitive="x1", similarity=0.5))
+    assert graph.raw is not None
+    assert graph.raw.tolist() == MATRIX[:, :2].tolist()
+
+
 def test_whole_numbers_as_names_of_columns_stay_names(tmp_path: Path) -> None:
     table = pd.DataFrame(MATRIX)
     table.to_csv(tmp_path / "p.csv", index=False)

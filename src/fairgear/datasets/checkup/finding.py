@@ -52,7 +52,7 @@ def flags_of(settings: Mapping[str, Any]) -> str:
 
 
 def changed(options: FileOptions, findings: list[Finding]) -> FileOptions:
-    """The settings with the changes that answer what is refused; lists grow, the first counts."""
+    """The settings with the changes that answer what is refused; lists grow, the last counts."""
     for finding in findings:
         for name, value in finding.change.items() if finding.refused else ():
             held = getattr(options, name)
