@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from fairgear import SensitiveGraph
 from fairgear.causal import (
@@ -45,6 +47,7 @@ def test_the_sample_has_every_group_and_their_own_directions(three: SensitiveGra
     assert three.num_groups == 3
     assert set(three.sens.tolist()) == {0, 1, 2}
     mechanism, z = three.mechanism, three.latent
+    assert z is not None
     seen = z[:, mechanism.columns]
     for group, v in enumerate(mechanism.v):
         rows = three.sens == group
@@ -53,9 +56,12 @@ def test_the_sample_has_every_group_and_their_own_directions(three: SensitiveGra
     assert not mechanism.v[0].any()
 
 
-def brute_force(graph: SensitiveGraph, sens: torch.Tensor) -> tuple[np.ndarray, set, list[int]]:
+def brute_force(
+    graph: SensitiveGraph, sens: torch.Tensor
+) -> tuple[NDArray[np.float64], set[tuple[int, int]], list[int]]:
     """The equations person by person and pair by pair."""
     m, s, n = graph.mechanism, sens.tolist(), len(graph.x)
+    assert graph.latent is not None
     z, groups = graph.latent[:, : SETTINGS.d_z].numpy(), SETTINGS.groups
     x = np.array([[s[i], *(z[i, m.columns] + m.v[s[i]].numpy())] for i in range(n)])
     unit = z / np.linalg.norm(z, axis=1, keepdims=True)
@@ -143,7 +149,7 @@ def test_maps_compose(name: str) -> None:
     model = FEATURE_MODELS[name]().fit(table, sens, Columns.unnamed(3))
     ids = torch.arange(300)
 
-    def to(rows: np.ndarray, before: np.ndarray, step: int) -> np.ndarray:
+    def to(rows: NDArray[Any], before: NDArray[Any], step: int) -> NDArray[Any]:
         return model.moved(rows, before, (before + step) % 3, ids, seed=0)
 
     twice = to(to(table, sens, 1), (sens + 1) % 3, 1)

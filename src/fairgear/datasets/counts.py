@@ -24,6 +24,7 @@ class GraphStatistics:
     average_degree: float
     """2·edges/nodes + 1, or arcs/nodes + 1: the paper counts one self-loop a node."""
     sensitive_rate: float
+    """The share of group 1; NaN where there are more than two."""
     labelled: int
     positive_rate: float
     """NaN without known labels, and where they are not of two classes."""
@@ -49,7 +50,7 @@ def statistics(graph: SensitiveGraph) -> GraphStatistics:
         inter_group_edges=graph.num_undirected_edges - intra,
         features=int(graph.x.shape[1]),
         average_degree=graph.edge_index.shape[1] / n + 1,
-        sensitive_rate=float(graph.sens.double().mean()),
+        sensitive_rate=float(graph.sens.double().mean()) if graph.num_groups == 2 else math.nan,
         labelled=known,
         positive_rate=float(graph.y[labelled].double().mean()) if known and two else math.nan,
         isolated=n - len(torch.unique(graph.edge_index)),

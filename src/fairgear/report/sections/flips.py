@@ -74,7 +74,9 @@ def _meanings(audit: Audit) -> dict[str, str]:
     own = "The person alone is in another group, drawn at random."
     both = "The person is in another group and everybody else's is redrawn."
     mixed = {"mixed": "Equally many people, drawn at random, in every group."}
-    return {AVERAGE: mean, **each, **mixed, **_INTERVENTIONS, "self": own, "both": both}
+    known = {AVERAGE: mean, **each, **mixed}
+    rest = {key: text for key, text in _INTERVENTIONS.items() if key not in known}
+    return {**known, **rest, "self": own, "both": both}
 
 
 def draws_error(row: FlipRow) -> str:

@@ -139,7 +139,7 @@ def _answers(audit: Audit) -> tuple[str, ...]:
     found.append(
         "Whether it treats them alike was not measured."
         if math.isnan(flips)
-        else "In worlds where everybody's sensitive attribute is set, to 0, to 1 or half and half, "
+        else f"In worlds where everybody's sensitive attribute is set, {_to_what(audit)}, "
         f"{percent(flips)} of them would get another answer on average"
         f"{_ends(audit, 'delta_cf')}; many keep their own attribute there."
     )
@@ -149,6 +149,12 @@ def _answers(audit: Audit) -> tuple[str, ...]:
             f"this would get another answer{_ends(audit, 'delta_cf_self')}."
         )
     return tuple(found)
+
+
+def _to_what(audit: Audit) -> str:
+    if len(audit.groups) == 2:
+        return "to 0, to 1 or half and half"
+    return "to each group in turn or evenly mixed"
 
 
 def _how_right(audit: Audit) -> str:
@@ -232,7 +238,10 @@ def _facts(audit: Audit) -> tuple[tuple[str, str], ...]:
     ]
     if audit.training is not None:
         facts.append(("trained on", count(graph.train)))
-    facts.append(("sensitive attribute is 1", percent(graph.sensitive_rate)))
+    if len(audit.groups) == 2:
+        facts.append(("sensitive attribute is 1", percent(graph.sensitive_rate)))
+    else:
+        facts.append(("groups", count(len(audit.groups))))
     if math.isfinite(graph.positive_rate):
         facts.append(("class 1", percent(graph.positive_rate)))
     chosen = [name for name in ("split", "graph_seed") if name in config]

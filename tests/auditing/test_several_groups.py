@@ -1,0 +1,148 @@
+"""Audits of more than two groups, against the definitions written out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression
+
+import fairgear as fg
+from fairgear import SensitiveGraph
+from fairgear.auditing import Audit, Worlds
+from fairgear.causal import (
+    MIXED,
+    SyntheticCausalModel,
+    SyntheticSettings,
+    assigned,
+    changed_groups,
+    sample,
+)
+from fairgear.errors import FairgearError
+from fairgear.graph import Attributes, split
+from fairgear.report import render_page
+
+SETTINGS = SyntheticSettings(n=200, d_z=10, d=5, threshold=0.3, a=0.05, groups=3)
+
+
+@pytest.fixture(scope="module")
+def graph() -> SensitiveGraph:
+    return split(sample(SETTINGS, seed=3), seed=0)
+
+
+def copies(graph: SensitiveGraph) -> NDArray[np.float64]:
+    """A model that reads the attribute and nothing else."""
+    return np.where(graph.sens.numpy() == 1, 0.9, 0.1)
+
+
+def cleared(v: torch.Tensor) -> Callable[[SensitiveGraph], NDArray[np.float64]]:
+    """A model that reads features less what the groups add to them."""
+
+    def model(graph: SensitiveGraph) -> NDArray[np.float64]:
+        return torch.sigmoid((graph.x[:, 1:] - v[graph.sens].float()).sum(dim=1)).numpy()
+
+    return model
+
+
+@pytest.fixture(scope="module")
+def audit(graph: SensitiveGraph) -> Audit:
+    return fg.audit(copies, graph, other_causal_models=False)
+
+
+def test_copying_the_attribute_flips_as_defined(graph: SensitiveGraph, audit: Audit) -> None:
+    rows, rates = graph.test_mask, []
+    said = graph.sens[rows] == 1
+    for which in (0.0, MIXED, 1.0, 2.0):
+        draws = 3 if which == MIXED else 1
+        drawn = [assigned(graph, which, draw=draw)[rows] == 1 for draw in range(draws)]
+        rates.append(float(torch.stack([(one != said).double().mean() for one in drawn]).mean()))
+    found = {row.intervention: row.rate for row in audit.flips}
+    names = ("group 0", "mixed", "group 1", "group 2")
+    assert [found[name] for name in names] == pytest.approx(rates)
+    assert audit.metrics["delta_cf"] == pytest.approx(np.mean(rates))
+    own = changed_groups(graph, rows.nonzero()[:, 0])
+    assert audit.metrics["delta_cf_self"] == pytest.approx(((own == 1) != said).double().mean())
+
+
+def test_features_less_what_the_groups_add_flip_nobody(graph: SensitiveGraph) -> None:
+    found = fg.audit(cleared(graph.mechanism.v), graph, other_causal_models=False)
+    assert found.metrics["delta_cf"] == 0
+    assert found.metrics["delta_cf_self"] == 0
+    assert 0 < found.metrics["accuracy"] < 1
+
+
+def test_gaps_and_r2_are_those_of_all_groups(graph: SensitiveGraph, audit: Audit) -> None:
+    rows = graph.test_mask
+    sens, y = graph.sens[rows].numpy(), graph.y[rows].numpy()
+    pred = (sens == 1).astype(int)
+    rate = [pred[sens == group].mean() for group in range(3)]
+    right = [pred[(sens == group) & (y == 1)].mean() for group in range(3)]
+    assert audit.metrics["delta_dp"] == pytest.approx(max(rate) - min(rate))
+    assert audit.metrics["delta_eo"] == pytest.approx(max(right) - min(right))
+    assert [group.count for group in audit.groups] == np.bincount(sens).tolist()
+    assert [group.selection_rate for group in audit.groups] == pytest.approx(rate)
+    closed = torch.eye(len(graph.x))
+    closed[graph.edge_index[0], graph.edge_index[1]] = 1.0
+    shares = closed @ torch.nn.functional.one_hot(graph.sens, 3).float()
+    shares = (shares / closed.sum(dim=1, keepdim=True))[rows].double().numpy()[:, 1:]
+    expected = LinearRegression().fit(shares, pred).score(shares, pred)
+    assert audit.metrics["r2"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_every_assignment_of_six_people(tmp_path: Path) -> None:
+    """The worlds that an audit scores are those of the equations, whoever is in which group."""
+    small = sample(SyntheticSettings(n=6, d_z=4, d=3, threshold=0.2, groups=3), seed=0)
+    model = SyntheticCausalModel().fit(small)
+    for code in range(3**6):
+        sens = torch.tensor([code // 3**place % 3 for place in range(6)])
+        world = model.counterfactual(small, sens)
+        moved = world.x[:, 1:] - small.x[:, 1:]
+        v = small.mechanism.v
+        assert torch.allclose(moved.double(), v[sens] - v[small.sens], atol=1e-5)
+        back = model.counterfactual(world, small.sens)
+        assert torch.equal(back.x, small.x)
+        assert torch.equal(back.edge_index, small.edge_index)
+
+
+def test_the_page_and_the_folder_carry_the_groups(audit: Audit, tmp_path: Path) -> None:
+    audit.save(tmp_path / "audit")
+    again = Audit.load(tmp_path / "audit")
+    assert again.metrics == audit.metrics
+    text = render_page(again)
+    assert "Everybody is in group 2" in text
+    assert "largest gap" in text
+    assert "to each group in turn or evenly mixed" in text
+    assert "half and half" not in text
+
+
+def test_families_of_causal_models_have_several_groups(graph: SensitiveGraph) -> None:
+    names = ("low", "middle", "high")
+    plain = graph.replace(mechanism=None, attributes=Attributes.single("income", names))
+    worlds = Worlds(plain)
+    found = fg.audit(cleared_by_sum, worlds)
+    assert found.causal_models is not None
+    assert len(found.causal_models.rows) >= 6
+    assert all(row.error is None or not row.error for row in found.causal_models.rows)
+
+
+def cleared_by_sum(graph: SensitiveGraph) -> NDArray[np.float64]:
+    return torch.sigmoid(graph.x[:, 1:].sum(dim=1)).numpy()
+
+
+def test_gear_reads_and_saves_several_groups(graph: SensitiveGraph, tmp_path: Path) -> None:
+    gear = fg.Gear(steps=20, dim=8, device="cpu").fit(graph)
+    gear.save(tmp_path / "model")
+    again = fg.load_model(tmp_path / "model", device="cpu")
+    assert again.groups_ == 3
+    assert np.array_equal(again.predict_proba(graph), gear.predict_proba(graph))
+
+
+@pytest.mark.parametrize("name", ["nifty-sage", "c-enc", "fairgnn", "gear-paper", "logistic"])
+def test_methods_for_two_groups_say_so(name: str, graph: SensitiveGraph) -> None:
+    method = fg.methods.METHODS[name](device="cpu")
+    with pytest.raises(FairgearError, match="got 3 groups; allowed: two groups"):
+        method.fit(graph)
