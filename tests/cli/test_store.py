@@ -137,3 +137,34 @@ def test_json_is_all_there_is_on_stdout(tmp_path: Path, capsys: pytest.CaptureFi
     facts = json.loads(capsys.readouterr().out)
     assert facts == json.loads((tmp_path / "g" / "meta.json").read_text())
     assert (facts["nodes"], facts["edges"]) == (400, rows_of_friends().shape[1])
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        (["--sensitive", "age<40"], ("age>=40", "age<40")),
+        (["--sensitive", "job", "--against", "clerk"], ("clerk", "not clerk")),
+    ],
+)
+def test_two_groups_out_of_anything_and_no_free_text(
+    typed: list[str], names: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noted = people().drop(columns="id").assign(note=[f"note no {i}" for i in range(400)])
+    noted.to_parquet(tmp_path / "p.parquet")
+    command = ["store", *EDGES, "--features", str(tmp_path / "p.parquet"), *typed]
+    command += ["--label", "approved", "--out", str(tmp_path / "g")]
+    assert main(command) == 2
+    assert "--drop-text" in capsys.readouterr().err
+    assert main([*command, "--drop-text"]) == 0
+    assert "left out column 'note': free text" in capsys.readouterr().err
+    graph = open_stored(tmp_path / "g")
+    first = noted.age < 40 if "age<40" in names else noted.job != "clerk"
+    assert graph.sens_names == names
+    assert graph.sens.tolist() == first.astype(int).tolist()
+    assert "note" not in " ".join(graph.feature_names)
+    # A model of these people codes others alike, and `--against` need not be typed again.
+    others = [*command[:-1], str(tmp_path / "again"), "--model", str(tmp_path / "g")]
+    assert main([word for word in others if word not in ("--against", "clerk")]) == 0
+    again = open_stored(tmp_path / "again")
+    assert np.array_equal(again.x.numpy(), graph.x.numpy())
+    assert again.sens.tolist() == graph.sens.tolist()
