@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fairgear.causal.base import CAUSAL_MODELS, FeatureCausalModel
-from fairgear.causal.edges import EdgeLaw, Factual, NearbyEdges, World
+from fairgear.causal.edges import EdgeLaw, Factual, LinkLaw, NearbyEdges, World
 from fairgear.causal.features import Columns, FeatureModel, feature_model
 from fairgear.causal.features.base import Floats, Integers
 from fairgear.causal.interventions import as_assignment
@@ -34,7 +34,8 @@ class FittedCausalModel(FeatureCausalModel):
     `counterfactual` takes its graph as the factual one, so a counterfactual of a counterfactual
     need not lead back.
 
-    Edges with directions or weights stay as they are: only features move.
+    Edges with directions follow a law of dyads, those with weights also one of their logarithms
+    (see `causal.edges.dyads` and `causal.edges.weights`), in graphs of up to 5,000 people.
 
     Args:
         features: a feature model, or the name of one: "shift" (difference of the groups' means),
@@ -66,7 +67,8 @@ class FittedCausalModel(FeatureCausalModel):
         self.exact_up_to = exact_up_to
         self.seed = check_seed("seed of a fitted model", seed)
         self._edges: EdgeLaw | None = None
-        # What edges have that no law is fitted for: "directed", "weighted", both or nothing.
+        self._links: LinkLaw | None = None
+        # What edges have besides their ends: "directed", "weighted", both or nothing.
         self._linked = ""
         self._columns: list[str] = []
         self._sens_column: int | None = None
@@ -81,8 +83,14 @@ class FittedCausalModel(FeatureCausalModel):
         self.feature_model = feature_model(self.feature_model).fit(
             factual.table, factual.sens, Columns.of(graph), people
         )
-        self._edges, self._linked = None, _kind_of(graph)
-        if self.edges == "fixed" or self._linked:
+        self._edges, self._links, self._linked = None, None, _kind_of(graph)
+        if self.edges == "fixed":
+            return
+        if self._linked:
+            if self.edges != "distance":
+                what, step = f"edges={self.edges!r}", "use edges='distance' or edges='fixed'"
+                raise GraphError(what, f"{self._linked} edges", "undirected, unweighted ones", step)
+            self._links = LinkLaw.of(graph, gate=self.gate, seed=self.seed)
             return
         law = EdgeLaw.of(self.edges, factual, graph.sens_column, gate=self.gate, seed=self.seed)
         if factual.n > self.exact_up_to:
@@ -108,18 +116,22 @@ class FittedCausalModel(FeatureCausalModel):
         x = graph.x.clone()
         rows = torch.from_numpy(factual.order[changed])
         x[rows.to(x.device)] = torch.from_numpy(world.table[changed]).to(x)
-        edge_index = graph.edge_index
+        links: dict[str, Tensor] = {}
         if self._edges is not None and self._edges.open:
             pairs = self._edges.pairs(world, seed, exact=factual.n <= self.exact_up_to)
-            edge_index = factual.edge_index(pairs).to(edge_index.device)
+            links["edge_index"] = factual.edge_index(pairs).to(graph.edge_index.device)
+        if self._links is not None and self._links.open:
+            links = self._links.links(graph, world, seed)
         # What made the factual graph did not make this one.
-        return graph.replace(x=x, edge_index=edge_index, sens=sens, mechanism=None)
+        return graph.replace(x=x, **links, sens=sens, mechanism=None)
 
     def local(
         self, graph: SensitiveGraph, rows: Tensor, sens: Tensor, *, seed: int = 0
     ) -> LocalWorld:
         """The few rows moved, and the edges that the law gives and takes for them."""
         check_seed("seed", seed)
+        if self._links is not None and self._links.open:
+            return super().local(graph, rows, sens, seed=seed)
         if self._local is None or not self._local[0].holds(graph):
             factual, law = self._factual(graph), self._edges
             nearby = None
@@ -185,13 +197,16 @@ class FittedCausalModel(FeatureCausalModel):
         return factual.table, factual.sens
 
     def _quality(self) -> dict[str, Any]:
-        return {} if self._edges is None else self._edges.quality()
+        law = self._edges or self._links
+        return {} if law is None else law.quality()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How features and edges are moved, and how well the edge model fits."""
         own = self.feature_model.notes
         moved = (f"Features are moved {self.feature_model.how}, a model.", *own)
+        if self._links is not None:
+            return *moved, *self._links.notes()
         if self._linked:
             return *moved, f"Edges are held fixed: no law of {self._linked} edges is fitted."
         if self._edges is None:
@@ -216,6 +231,9 @@ class FittedCausalModel(FeatureCausalModel):
         if self._edges is not None:
             edge_tensors, facts["fitted_edges"] = self._edges.state()
             tensors |= {f"edges.{key}": value for key, value in edge_tensors.items()}
+        if self._links is not None:
+            own, facts["fitted_links"] = self._links.state()
+            tensors |= {f"links.{key}": value for key, value in own.items()}
         return tensors, facts
 
     def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
@@ -230,6 +248,8 @@ class FittedCausalModel(FeatureCausalModel):
         )
         if "fitted_edges" in facts:
             self._edges = EdgeLaw.from_state(_under("edges.", tensors), facts["fitted_edges"])
+        if "fitted_links" in facts:
+            self._links = LinkLaw.from_state(_under("links.", tensors), facts["fitted_links"])
 
 
 def _kind_of(graph: SensitiveGraph) -> str:

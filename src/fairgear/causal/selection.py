@@ -59,4 +59,6 @@ def with_features(
     """The kind of causal model that a graph's edges call for, with features moved so; fitted."""
     if isinstance(graph.mechanism, SimilarityMechanism):
         return SimilarityCausalModel(features).fit(graph, people)
-    return FittedCausalModel(features).fit(graph, people)
+    # Where edges have directions or weights, features alone move; "fitted" fits a law of them.
+    edges = "distance" if graph.plain else "fixed"
+    return FittedCausalModel(features, edges).fit(graph, people)

@@ -19,7 +19,7 @@ from fairgear.causal.edges.terms import EDGE_TERMS
 from fairgear.files import json_ready
 
 # Edges (or non-edges, in a nearly complete graph) per parameter, a common rule of thumb.
-_LEAST_PER_PARAMETER = 10
+LEAST_PER_PARAMETER = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class EdgeLaw:
         terms = EDGE_TERMS[kind].of(factual.table, skip, factual.groups)
         edges, pairs = factual.edges.shape[1], factual.num_pairs
         rarer, short = min(edges, pairs - edges), None
-        if rarer < _LEAST_PER_PARAMETER * len(terms.parameters):
+        if rarer < LEAST_PER_PARAMETER * len(terms.parameters):
             short = f"{edges} edges among {pairs} pairs are too few to fit"
         if rarer == 0:
             return cls(kind, None, None, short, gate)

@@ -16,7 +16,7 @@ from fairgear.hashing import node_hash, pair_uniform
 
 # Changed people that a thread takes at a time.
 _CHUNK = 64
-_NORMAL_95 = 1.959963984540054
+NORMAL_95 = 1.959963984540054
 STREAM = "edges"
 
 
@@ -66,7 +66,7 @@ class EdgeModel:
 
     def intervals(self) -> Floats:
         """(parameters, 2): 95 % intervals by the normal distribution."""
-        wide = _NORMAL_95 * np.sqrt(self.variance)
+        wide = NORMAL_95 * np.sqrt(self.variance)
         return np.column_stack([self.theta - wide, self.theta + wide])
 
     def edges_among(self, world: World, first: Integers, second: Integers, seed: int) -> Integers:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ _BLOCK = 1 << 17
 # A normal prior of standard deviation 10 on each parameter times its column's deviation. It keeps
 # parameters finite that the data would send to infinity, and moves the others by less than a
 # hundredth of their interval.
-_PENALTY = 0.01
+PENALTY = 0.01
 _STEPS = 100
 _TOLERANCE = 1e-9
 
@@ -35,6 +35,56 @@ LEAST_AUC_WITHOUT_DEGREES = 0.6
 MOST_OFF, MOST_MISPLACED = 0.05, 0.1
 # Fewer bins where there are fewer edges: a bin of 50 is off by 11 % by chance.
 BINS, LEAST_IN_BIN = 10, 50
+
+
+def maximised(
+    likelihood: Callable[[Floats], tuple[float, Floats, Floats]], start: Floats
+) -> Floats:
+    """Where a concave function of θ, given with gradient and curvature, is greatest."""
+    theta = start
+    value, gradient, curvature = likelihood(theta)
+    for _ in range(_STEPS):
+        step = np.linalg.solve(curvature, gradient)
+        size = 1.0
+        while True:
+            trial = likelihood(theta + size * step)
+            # The likelihood is concave: a short enough step always gains, up to rounding.
+            if trial[0] >= value - 1e-12 * abs(value) or size < 1e-6:
+                break
+            size /= 2
+        theta = theta + size * step
+        value, gradient, curvature = trial
+        if np.abs(size * step).max() <= _TOLERANCE * (1.0 + np.abs(theta).max()):
+            break
+    return theta
+
+
+def sandwich(score: Floats, first: Integers, second: Integers, curvature: Floats) -> Floats:
+    """The diagonal of H⁻¹ M H⁻¹, as in `PairRegression.variance`, from the scores of pairs."""
+    people = int(max(first.max(), second.max())) + 1
+    by_person = np.stack(
+        [
+            sum(np.bincount(ends, column, minlength=people) for ends in (first, second))
+            for column in score.T
+        ],
+        axis=1,
+    )
+    bread, own = np.linalg.inv(curvature), score.T @ score
+    shared = by_person.T @ by_person - own
+    result: Floats = np.maximum(np.diag(bread @ shared @ bread), np.diag(bread @ own @ bread))
+    return result
+
+
+class EntryRegression(Protocol):
+    """A regression on entries that are edges or not, which can be fitted to some of them."""
+
+    pairs: Pairs
+
+    def fit(self, rows: Rows | None = None, *, start: Floats | None = None) -> Floats:
+        """θ, on all entries or on `rows`."""
+
+    def logits(self, theta: Floats, rows: Rows | None = None, *, degree: bool = True) -> Floats:
+        """The logit of every entry of `rows`."""
 
 
 class PairRegression:
@@ -53,7 +103,7 @@ class PairRegression:
         variance = square - mean * mean
         # The variance of a constant column can be a rounding error above 0.
         self._varies = variance > 1e-12 * (square + 1e-300)
-        self._penalty = _PENALTY * np.where(self._varies, variance, 1.0)
+        self._penalty = PENALTY * np.where(self._varies, variance, 1.0)
         self._penalty[0] = 0.0
         self._varies[0] = True
 
@@ -63,22 +113,7 @@ class PairRegression:
             joined = float((self.pairs.weight * self.pairs.joined).sum())
             start = np.zeros(len(self._terms.parameters))
             start[0] = np.log(joined / (float(self.pairs.weight.sum()) - joined))
-        theta = start
-        value, gradient, curvature = self._likelihood(theta, rows)
-        for _ in range(_STEPS):
-            step = np.linalg.solve(curvature, gradient)
-            size = 1.0
-            while True:
-                trial = self._likelihood(theta + size * step, rows)
-                # The likelihood is concave: a short enough step always gains, up to rounding.
-                if trial[0] >= value - 1e-12 * abs(value) or size < 1e-6:
-                    break
-                size /= 2
-            theta = theta + size * step
-            value, gradient, curvature = trial
-            if np.abs(size * step).max() <= _TOLERANCE * (1.0 + np.abs(theta).max()):
-                break
-        return theta
+        return maximised(lambda theta: self._likelihood(theta, rows), start)
 
     def logits(self, theta: Floats, rows: Rows | None = None, *, degree: bool = True) -> Floats:
         """The logit of every pair of `rows`, with or without the degree term."""
@@ -198,7 +233,7 @@ class EdgeQuality:
         }
 
 
-def cross_validated(regression: PairRegression, theta: Floats) -> EdgeQuality:
+def cross_validated(regression: EntryRegression, theta: Floats) -> EdgeQuality:
     """Predict each fifth of the pairs by a fit on the other four; fits start from `theta`."""
     pairs = regression.pairs
     p, bare = np.empty(len(pairs)), np.empty(len(pairs))
