@@ -189,7 +189,7 @@ class DrawsByRow(Small):
         return torch.arange(len(graph.x))
 
 
-@breaks("refusals")
+@breaks("refusals", "other labels")
 class TakesAnyGraph(Small):
     def check(self, graph: SensitiveGraph) -> None:
         return None

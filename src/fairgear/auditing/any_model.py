@@ -31,7 +31,7 @@ from fairgear.causal import CausalModel, FeatureCausalModel
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, Target
 from fairgear.graph.targets import known_labels
-from fairgear.metrics import METRICS, UNDEFINED, Estimate, Interval
+from fairgear.metrics import EVERY_METRIC, UNDEFINED, Estimate, Interval
 from fairgear.metrics.disagreement import TOLERANCE
 
 
@@ -137,7 +137,9 @@ def audit(
         metrics=metrics,
         intervals=intervals,
         flips=tuple(flips.values()),
-        groups=summarise_groups(people, factual, own_flips, level=level),
+        groups=summarise_groups(
+            people, factual.labels, own_flips, level=level, target=adapter.target
+        ),
         probes=probed,
         causal_models=sensitivity,
         dose=dose,
@@ -257,7 +259,7 @@ def _metrics(
     sensitivity: Sensitivity | None,
     notes: list[str],
 ) -> tuple[dict[str, float], dict[str, Interval]]:
-    """All metrics that were measured and their intervals, in the order of `METRICS`."""
+    """All metrics that were measured and their intervals, in the order of `EVERY_METRIC`."""
     found = {key: (estimate.value, estimate.interval) for key, estimate in estimates.items()}
     for key, where in COUNTERFACTUAL.items():
         if where in flips:
@@ -266,11 +268,11 @@ def _metrics(
             found[key] = (math.nan, UNDEFINED)
     found |= {} if sensitivity is None else sensitivity.metrics()
     notes.extend(
-        sentence(f"the interval of {METRICS[key].label} is undefined")
+        sentence(f"the interval of {EVERY_METRIC[key].label} is undefined")
         for key, (value, interval) in found.items()
         if not math.isnan(value) and not interval.defined
     )
-    shown = [key for key in METRICS if key in found]
+    shown = [key for key in EVERY_METRIC if key in found]
     return {key: found[key][0] for key in shown}, {key: found[key][1] for key in shown}
 
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fairgear.errors import ParameterError
-from fairgear.metrics import METRICS, UNDEFINED, Interval
+from fairgear.metrics import EVERY_METRIC, UNDEFINED, Interval
 
 _COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _ENDS = ("low", "high")
 _FORM = re.compile(r"\s*([^\s<>=.]+)(?:\.([^\s<>=]*))?\s*(>=|<=|>|<)\s*([^\s<>=]+)\s*")
 _ALLOWED = (
-    f"METRIC > NUMBER, METRIC one of {', '.join(METRICS)}, or METRIC.low or METRIC.high for an "
-    f"end of its interval, and one of {', '.join(_COMPARISONS)}"
+    f"METRIC > NUMBER, METRIC one of {', '.join(EVERY_METRIC)}, or METRIC.low or METRIC.high for "
+    f"an end of its interval, and one of {', '.join(_COMPARISONS)}"
 )
 
 
@@ -26,7 +26,7 @@ class Condition:
     """A comparison of a measure, or of an end of its interval, with a number.
 
     Attributes:
-        metric: by its name in `fairgear.metrics.METRICS`.
+        metric: by its name in `fairgear.metrics.EVERY_METRIC`.
         end: "low" or "high" for that end of the interval; None for the value.
         comparison: ">", ">=", "<" or "<=".
         number: what it is compared with.
@@ -44,12 +44,12 @@ class Condition:
         if found is None:
             raise _refused(text, "write it as 'delta_cf > 0.05'")
         metric, end, comparison, digits = found.groups()
-        if metric not in METRICS:
-            near = difflib.get_close_matches(metric, METRICS, n=1)
+        if metric not in EVERY_METRIC:
+            near = difflib.get_close_matches(metric, EVERY_METRIC, n=1)
             raise _refused(text, f"did you mean {near[0]!r}" if near else "choose a metric")
         if end is not None and end not in _ENDS:
             raise _refused(text, f"write {metric}.low or {metric}.high")
-        low, high = METRICS[metric].low, METRICS[metric].high
+        low, high = EVERY_METRIC[metric].low, EVERY_METRIC[metric].high
         try:
             number = float(digits)
         except ValueError:

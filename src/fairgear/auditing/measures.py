@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.people import People
 from fairgear.errors import UndefinedMetricWarning
-from fairgear.graph.targets import Target, is_known
+from fairgear.graph.targets import BINARY, Target, is_known
 from fairgear.metrics import (
-    METRICS,
+    EVERY_METRIC,
     UNDEFINED,
     Estimate,
     Interval,
@@ -148,7 +148,7 @@ def _other_estimates(
         result |= {key: measured[key] for key in labelled}
     if not known.all():
         count = int(known.sum()) or "No"
-        shown = ", ".join(METRICS[key].label for key in labelled)
+        shown = ", ".join(EVERY_METRIC[key].label for key in labelled)
         notes.append(f"{count} of {len(known)} people have a known label: {shown} are of them.")
     # What reads no label is measured on everyone, with answers in the place of labels.
     with collecting([] if known.all() else notes):
@@ -199,13 +199,17 @@ class GroupSummary:
 
 
 def summarise_groups(
-    people: People, predictions: Predictions, flip_share: Floats | None, *, level: float
+    people: People,
+    labels: NDArray[Any],
+    flip_share: Floats | None,
+    *,
+    level: float,
+    target: Target = BINARY,
 ) -> tuple[GroupSummary, ...]:
     """All groups; `flip_share` is None without a causal model."""
-    if not predictions.how.target.is_binary:
+    if not target.is_binary:
         groups = [int(group) for group in np.unique(people.sens)]
-        return tuple(_summary(people, predictions, flip_share, g, level) for g in groups)
-    labels = predictions.labels
+        return tuple(_summary(people, labels, target, flip_share, g, level) for g in groups)
     y, clusters, regions = people.y, people.clusters, people.regions
     flips = np.full(len(y), math.nan) if flip_share is None else flip_share
 
@@ -224,10 +228,7 @@ def summarise_groups(
             labelled=int(known.sum()),
             positives=int(positive.sum()),
             selected=int(labels[member].sum()),
-            **{
-                name: float(values[among].mean()) if among.any() else math.nan
-                for name, (values, among) in shares.items()
-            },
+            **_means_of(shares),
             intervals={
                 name: rate_interval(
                     values[among], clusters[among], level=level, regions=regions[among]
@@ -241,12 +242,24 @@ def summarise_groups(
     return tuple(summary(group) for group in sorted({0, 1, *people.sens.tolist()}))
 
 
+def _means_of(shares: Mapping[str, tuple[Floats, NDArray[np.bool_]]]) -> dict[str, Any]:
+    """Of each of them, among some people; NaN of nobody."""
+    return {
+        name: float(values[among].mean()) if among.any() else math.nan
+        for name, (values, among) in shares.items()
+    }
+
+
 def _summary(
-    people: People, predictions: Predictions, flip_share: Floats | None, group: int, level: float
+    people: People,
+    labels: NDArray[Any],
+    target: Target,
+    flip_share: Floats | None,
+    group: int,
+    level: float,
 ) -> GroupSummary:
     """One group, for several classes or numbers."""
-    target, labels, known = predictions.how.target, predictions.labels, is_known(people.y)
-    member = people.sens == group
+    known, member = is_known(people.y), people.sens == group
     nowhere = np.zeros(len(member), dtype=np.bool_)
     flips = np.full(len(member), math.nan) if flip_share is None else flip_share
     right, judged = (labels == people.y).astype(np.float64), member & known
@@ -277,9 +290,7 @@ def _summary(
                 return _mean_interval(values[among], clusters, level)
         return rate_interval(values[among], clusters, level=level, regions=regions)
 
-    means = {
-        k: float(v[among].mean()) if among.any() else math.nan for k, (v, among) in every.items()
-    }
+    found = _means_of(every)
     return GroupSummary(
         group=group,
         count=int(member.sum()),
@@ -288,10 +299,10 @@ def _summary(
         selected=0,
         selection_rate=math.nan,
         true_positive_rate=math.nan,
-        accuracy=means["accuracy"],
-        delta_cf=means["delta_cf"],
+        accuracy=found["accuracy"],
+        delta_cf=found["delta_cf"],
         intervals={name: interval(name, *one) for name, one in every.items()},
-        figures={name: means[name] for name in figures},
+        figures={name: found[name] for name in figures},
     )
 
 

@@ -26,7 +26,7 @@ from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import json_ready, replacing, write_json, write_text, writes
 from fairgear.graph.targets import BINARY, Target, is_known
-from fairgear.metrics import METRICS, Interval
+from fairgear.metrics import EVERY_METRIC, Interval
 from fairgear.training import History
 
 FORMAT = 3
@@ -94,7 +94,7 @@ class Audit:
     Attributes:
         model: name, kind and threshold of the audited model.
         setup: on what graph and with which draws.
-        metrics: by the names of `fairgear.metrics.METRICS`; NaN where undefined.
+        metrics: by the names of `fairgear.metrics.EVERY_METRIC`; NaN where undefined.
         intervals: the same keys.
         flips: one row for each protocol and intervention; none without a causal model.
         groups: one row for each group.
@@ -153,7 +153,7 @@ class Audit:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><th>{METRICS[key].label}</th><td>{value:.4f}</td>"
+            f"<tr><th>{EVERY_METRIC[key].label}</th><td>{value:.4f}</td>"
             f"<td>{self.intervals[key].low:.4f} to {self.intervals[key].high:.4f}</td></tr>"
             for key, value in self.metrics.items()
         )

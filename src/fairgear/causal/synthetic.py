@@ -4,6 +4,9 @@ S_i ~ Bernoulli(p),  Z_i ~ N(0, I),  X_i = Z_i[columns] + S_i v
 A_ij = 1 where cos(Z_i, Z_j) + a·1[S_i = S_j] ≥ threshold
 Y_i = 1 where w·Z_i + w_s · mean of S over i and its neighbours > the factual mean of that score
 
+The label can also be one of several `classes`, of about the same size: how many of the factual
+quantiles of that score it exceeds; or, with `number`, the score itself.
+
 Three settings, 0 in the paper, make graphs whose neighbours matter:
 
 noise   X_i sees U_i = Z_i[columns] + noise · E_i in place of Z_i[columns], with E_i ~ N(0, I) kept
@@ -25,7 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -38,6 +41,7 @@ from fairgear.causal.local import LocalWorld, Snapshot, changing
 from fairgear.causal.surroundings import Surroundings
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import Attributes, SensitiveGraph, closed_neighborhood_mean, undirected_edges
+from fairgear.graph.targets import MOST_CLASSES, known_labels
 from fairgear.progress import bar
 from fairgear.settings import Config, Range, check_seed
 
@@ -71,6 +75,8 @@ class SyntheticSettings(Config):
         directed: whether edges are arcs, which need not be returned.
         weighted: whether edges have weights.
         reach: how much nearer those who score high are, where edges are arcs.
+        classes: of the label.
+        number: whether the label is a number, the score itself.
     """
 
     n: Annotated[int, Range(1, 2**40)] = 2000
@@ -87,6 +93,8 @@ class SyntheticSettings(Config):
     directed: bool = False
     weighted: bool = False
     reach: Annotated[float, Range(0, 1)] = 0.1
+    classes: Annotated[int, Range(2, MOST_CLASSES)] = 2
+    number: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,6 +116,22 @@ class SyntheticMechanism:
     stretch: Tensor = field(repr=False)
     skew: Tensor = field(repr=False)
     label_threshold: float
+    cuts: Tensor | None = field(default=None, repr=False)
+    """Of the scores between several classes."""
+
+    def labels(self, scores: Tensor) -> Tensor:
+        """Classes from the scores, or the scores themselves."""
+        if self.settings.number:
+            return scores
+        if self.cuts is None:
+            return (scores > self.label_threshold).long()
+        return (scores[:, None] > self.cuts.to(scores.device)).sum(dim=1)
+
+    def known_scores(self, scores: Tensor) -> SyntheticMechanism:
+        """The same equations with the thresholds of the factual scores."""
+        parts = torch.arange(1, self.settings.classes, dtype=torch.float64) / self.settings.classes
+        cuts = torch.quantile(scores.cpu(), parts) if self.settings.classes > 2 else None
+        return replace(self, label_threshold=float(scores.mean()), cuts=cuts)
 
     def scores(
         self, latent: Tensor, sens: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None
@@ -176,11 +200,15 @@ def sample(
     edges = _pairs_of(draft, latent).fields(sens)
     edge_index, edge_weight = edges["edge_index"], edges.get("edge_weight")
     scores = draft.scores(latent, sens, edge_index, edge_weight)
-    mechanism = replace(draft, label_threshold=float(scores.mean()))
+    mechanism = draft.known_scores(scores)
+    several = settings.classes > 2 and not settings.number
+    names: dict[str, Any] = {}
+    if several:
+        names["label_names"] = tuple(map(str, range(settings.classes)))
     return SensitiveGraph(
         mechanism.features(latent, sens),
         edge_index,
-        (scores > mechanism.label_threshold).long(),
+        mechanism.labels(scores),
         sens,
         sens_column=0,
         attributes=_unnamed(settings.groups),
@@ -190,6 +218,7 @@ def sample(
         mechanism=mechanism,
         directed=settings.directed,
         edge_weight=edge_weight,
+        **names,
     )
 
 
@@ -257,7 +286,7 @@ class SyntheticCausalModel(CausalModel):
         edges = self._pairs.fields(sens)
         before = self._labels(graph.sens, graph.edge_index, graph.edge_weight)
         after = self._labels(sens, edges["edge_index"], edges.get("edge_weight"))
-        moved = (before != after) & (graph.y >= 0)
+        moved = (before != after) & known_labels(graph.y)
         return graph.replace(
             x=self._mechanism.features(self._latent, sens),
             **edges,
@@ -292,7 +321,7 @@ class SyntheticCausalModel(CausalModel):
         near = torch.cat([Surroundings.of([one], [people], 1).rows for one in (still, world)])
         near = torch.unique(near)
         before, y = (self._labels_of(one, near, self._local[1]) for one in (still, world))
-        moved = (before != y) & (graph.y[near.to(graph.y.device)].cpu() >= 0)
+        moved = (before != y) & known_labels(graph.y[near.to(graph.y.device)].cpu())
         return replace(world, labelled=near[moved], y=y[moved])
 
     def _labels_of(self, world: LocalWorld, rows: Tensor, own: Tensor) -> Tensor:
@@ -302,12 +331,11 @@ class SyntheticCausalModel(CausalModel):
         closed, at = torch.from_numpy(around.degree) + 1, torch.from_numpy(around.targets)
         parts = self._mechanism.spread(own[around.rows], around.sens)
         means = ((part.index_add(0, person, part[other]) / closed)[at] for part in parts)
-        scores = self._mechanism.total(own[rows], *means)
-        return (scores > self._mechanism.label_threshold).long()
+        return self._mechanism.labels(self._mechanism.total(own[rows], *means))
 
     def _labels(self, sens: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> Tensor:
         scores = self._mechanism.scores(self._latent, sens, edge_index, edge_weight)
-        return (scores > self._mechanism.label_threshold).long()
+        return self._mechanism.labels(scores)
 
 
 class _Pairs:

@@ -46,11 +46,11 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
 
 def print_metrics(title: str, audit: Audit) -> None:
     """Every metric with its interval."""
-    from fairgear.metrics import METRICS
+    from fairgear.metrics import EVERY_METRIC
 
     rows = [
         (m.label, number(audit.metrics[key]), ends(audit.intervals[key]), m.direction)
-        for key, m in METRICS.items()
+        for key, m in EVERY_METRIC.items()
         if key in audit.metrics
     ]
     print_table(title, ("metric", "value", interval_title(audit), "better"), rows)

@@ -14,6 +14,7 @@ from fairgear.metrics.differences import (
     paired_interval,
 )
 from fairgear.metrics.estimates import (
+    EVERY_METRIC,
     METRICS,
     Estimate,
     Metric,
@@ -31,6 +32,7 @@ from fairgear.metrics.rates import difference_interval, rate_interval
 from fairgear.metrics.utility import accuracy, auroc, f1, weighted_auroc
 
 __all__ = [
+    "EVERY_METRIC",
     "METRICS",
     "UNDEFINED",
     "AverageFlips",

@@ -80,10 +80,11 @@ for _metric in (
 ):
     METRICS.add(_metric.name, _metric)
 
-# Those of labels of two classes, which studies and their tables are of.
-OF_TWO_CLASSES = tuple(METRICS)
+# The measures of all kinds of labels: those above, which are of two classes, and others.
+EVERY_METRIC: Registry[Metric] = Registry("metric")
 
 for _metric in (
+    *(METRICS[_name] for _name in METRICS),
     # Of labels with several classes, and of numbers.
     Metric("macro_f1", "F1, mean over the classes", 0.0, 1.0, "higher"),
     Metric("eo_ratio", "ratio of right answers by class", 0.0, 1.0, "higher"),
@@ -95,7 +96,7 @@ for _metric in (
     Metric("delta_residual", "gap of mean residuals, in sd", 0.0, math.inf, "lower"),
     Metric("delta_cf_size", "δCF, mean size of the change", 0.0, math.inf, "lower"),
 ):
-    METRICS.add(_metric.name, _metric)
+    EVERY_METRIC.add(_metric.name, _metric)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from scipy.special import chdtri, expit
 from fairgear.graph.targets import Target
 from fairgear.metrics.classes import class_rates, counted, largest_gap, least_ratio, macro_auroc
 from fairgear.metrics.classes import macro_f1 as macro_f1_of
-from fairgear.metrics.estimates import Estimate, at_the_edge, f1_interval
+from fairgear.metrics.estimates import Estimate, f1_interval
 from fairgear.metrics.inputs import Floats, Integers, as_clusters, check_level, undefined
 from fairgear.metrics.intervals import (
     UNDEFINED,
@@ -33,7 +33,12 @@ from fairgear.metrics.intervals import (
     weighted_sums,
 )
 from fairgear.metrics.numbers import explained_share, mae, prediction_r2, rmse
-from fairgear.metrics.rates import difference_interval, exact_interval, rate_interval
+from fairgear.metrics.rates import (
+    MIN_COMMUNITIES,
+    difference_interval,
+    exact_interval,
+    rate_interval,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +297,8 @@ def _macro_auroc(sample: Sample) -> Estimate:
     size = min(
         effective_clusters(sample.clusters[side == label]) for side in sides for label in (0, 1)
     )
-    if any(at_the_edge(side, value) for side in sides):
+    rarer = sum(min(int(side.sum()), int((1 - side).sum())) for side in sides)
+    if rarer * min(value, 1 - value) < MIN_COMMUNITIES:
         return Estimate(value, exact_interval(value, size, level=sample.level))
     weights = sample.weights
     drawn = [

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from fairgear.auditing import Audit
-from fairgear.metrics import METRICS
+from fairgear.metrics import EVERY_METRIC
 from fairgear.report.numbers import between, level_of, measure
 from fairgear.report.sections.flips import causal_model_name, flip_section
 from fairgear.report.sections.groups import group_section
@@ -53,7 +53,7 @@ def model_card(audit: Audit) -> str:
 def _metrics(audit: Audit, level: str) -> str:
     rows = [
         (metric.label, metric.direction, measure(audit.metrics[k]), between(audit.intervals[k]))
-        for k, metric in METRICS.items()
+        for k, metric in EVERY_METRIC.items()
         if k in audit.metrics
     ]
     return _table(("measure", "better", "value", level), rows, words=2)

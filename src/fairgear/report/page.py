@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from fairgear.auditing import Audit
 from fairgear.files import json_ready, write_text
-from fairgear.metrics import METRICS
+from fairgear.metrics import EVERY_METRIC
 from fairgear.report import numbers
 from fairgear.report.sections.comparison import comparison_chart, comparison_verdict
 from fairgear.report.sections.diagnostics import diagnostics_section
@@ -74,7 +74,7 @@ def render_page(audit: Audit) -> str:
     template = _environment().get_template("page.html.j2")
     return template.render(
         audit=audit,
-        metrics=METRICS,
+        metrics=EVERY_METRIC,
         level=numbers.level_of(audit.setup.level),
         headline=headline(audit),
         flips=flip_section(audit),

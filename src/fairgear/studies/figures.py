@@ -20,7 +20,6 @@ from matplotlib.lines import Line2D
 from fairgear.errors import ParameterError
 from fairgear.files import replacing
 from fairgear.metrics import METRICS
-from fairgear.metrics.estimates import OF_TWO_CLASSES
 from fairgear.studies.tables import LEVEL, summary
 
 PREDICTION = ("accuracy", "f1", "auroc")
@@ -102,7 +101,7 @@ def sweep_figure(rows: pd.DataFrame) -> Figure:
     # The sweep stands for the dataset and the value for the method; a missing column is all NaN.
     means = summary(
         rows.assign(dataset=rows["sweep"], method=rows["value"]).reindex(
-            columns=["dataset", "method", *OF_TWO_CLASSES]
+            columns=["dataset", "method", *METRICS]
         )
     ).dropna(subset="mean")
     means.loc[means["seeds"] < LEAST_SEEDS, ["low", "high"]] = np.nan

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from fairgear.metrics.estimates import OF_TWO_CLASSES
+from fairgear.metrics import METRICS
 
 # The split that the published figures belong to.
 SPLIT = "released"
@@ -43,7 +43,7 @@ def published(table: str) -> pd.DataFrame:
                 "published_std": wide[f"{metric}_std"],
             }
         )
-        for metric in OF_TWO_CLASSES
+        for metric in METRICS
         if f"{metric}_mean" in wide.columns
     ]
     return pd.concat(parts, ignore_index=True)

@@ -13,11 +13,11 @@ import pandas as pd
 
 from fairgear.errors import FileError
 from fairgear.files import replacing, taking_turns
-from fairgear.metrics.estimates import OF_TWO_CLASSES
+from fairgear.metrics import METRICS
 from fairgear.studies.spec import Cell, Key
 
 KEY = ("dataset", "method", "split", "seed")
-NUMBERS = (*OF_TWO_CLASSES, "seconds")
+NUMBERS = (*METRICS, "seconds")
 
 
 class Records:

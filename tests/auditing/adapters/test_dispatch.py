@@ -28,7 +28,8 @@ from tests.auditing.models import CopiesSens, Features
 ALL = torch.arange(60)
 KINDS = (
     "an estimator with predict_proba(graph, nodes=) and threshold_; a torch module called as "
-    "module(x, edge_index); a scikit-learn classifier; a callable from a graph to scores; a "
+    "module(x, edge_index); a scikit-learn classifier or regressor; a callable from a graph to "
+    "scores; a "
     "CommandAdapter; a FolderAdapter"
 )
 

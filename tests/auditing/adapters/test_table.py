@@ -118,7 +118,7 @@ def test_classes_may_be_true_and_false(graph: SensitiveGraph, worlds: Worlds) ->
 def test_other_classes(graph: SensitiveGraph, labels: list[Any], got: str) -> None:
     y = np.array(labels)[np.arange(60) % len(labels)]
     with pytest.raises(ParameterError) as caught:
-        adapt(LogisticRegression().fit(graph.x.numpy(), y))
+        adapt(LogisticRegression().fit(graph.x.numpy(), y)).aim(graph.target)
     assert str(caught.value) == (
         f"classes of the model 'LogisticRegression': got {got}; allowed: 0 and 1, or False and "
         "True. Next: fit it on labels 0 and 1."
@@ -180,9 +180,10 @@ def test_features_that_the_graph_does_not_have(graph: SensitiveGraph, worlds: Wo
         )
 
 
-def test_a_regression_has_no_probabilities(graph: SensitiveGraph) -> None:
-    with pytest.raises(ParameterError, match=r"a model to audit: got a LinearRegression;"):
-        adapt(LinearRegression().fit(graph.x.numpy(), graph.y.numpy()))
+def test_a_regression_is_no_classifier(graph: SensitiveGraph) -> None:
+    model = adapt(LinearRegression().fit(graph.x.numpy(), graph.y.numpy()))
+    with pytest.raises(ParameterError, match="got a regressor; allowed: a classifier for 2 classe"):
+        model.aim(graph.target)
 
 
 def own_thresholds(graph: SensitiveGraph) -> dict[str, tuple[Any, str]]:

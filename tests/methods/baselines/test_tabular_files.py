@@ -119,7 +119,7 @@ def test_a_fit_that_fails_leaves_no_fitted_model(
 ) -> None:
     model = Logistic(C=1.0).fit(people)
 
-    def broken(train: object, weight: float) -> None:
+    def broken(*given: object) -> None:
         raise RuntimeError("stopped on purpose")
 
     monkeypatch.setattr(LinearLogits, "of", broken)

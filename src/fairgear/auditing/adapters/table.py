@@ -80,7 +80,7 @@ class TableAdapter(Adapter):
         self.original = self._model = model
         self.name = name or type(model).__name__
         self._check_fitted()
-        if len(getattr(model, "classes_", ())) <= 2 and not is_regressor(model):
+        if len(getattr(model, "classes_", ())) <= 2 and not _predicts_numbers(model):
             self._check_classes()
         self._note("It is given the features alone, never the edges.")
         self._read(possible_cuts(model)[0])
@@ -89,7 +89,7 @@ class TableAdapter(Adapter):
     def aim(self, target: Target) -> None:
         """See `Adapter`; its classes must be those of the graph."""
         super().aim(target)
-        if target.is_number != is_regressor(self._model):
+        if target.is_number != _predicts_numbers(self._model):
             got = "a classifier" if target.is_number else "a regressor"
             allowed = f"a {'regressor' if target.is_number else 'classifier'} for {target.words}"
             raise self._error("kind", got, allowed, "fit it on the graph's labels")
@@ -217,6 +217,10 @@ class TableAdapter(Adapter):
 
     def _error(self, part: str, got: str, allowed: str, next_step: str) -> ParameterError:
         return ParameterError(f"{part} of the model {self.name!r}", got, allowed, next_step)
+
+
+def _predicts_numbers(model: Any) -> bool:
+    return isinstance(model, BaseEstimator) and is_regressor(model)
 
 
 def possible_cuts(model: Any) -> list[Cut]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fairgear.auditing import Audit
 from fairgear.auditing.probes import UNSTABLE
-from fairgear.metrics import METRICS, UNDEFINED, Interval, Metric
+from fairgear.metrics import EVERY_METRIC, UNDEFINED, Interval, Metric
 from fairgear.report.charts import Range, Scale, ranged, scale_over
 from fairgear.report.numbers import between, count, measure, percent, plain
 
@@ -99,7 +99,7 @@ def headline(audit: Audit) -> Headline:
 
 def card(audit: Audit, name: str) -> Card:
     """The card of one metric."""
-    metric, value, ends = METRICS[name], audit.metrics[name], audit.intervals[name]
+    metric, value, ends = EVERY_METRIC[name], audit.metrics[name], audit.intervals[name]
     reference, text = _reference(audit, name)
     scale = Scale(max(metric.low, 0.0), metric.high, 1.0)
     if math.isinf(metric.high):
