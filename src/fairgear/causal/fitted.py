@@ -90,7 +90,9 @@ class FittedCausalModel(FeatureCausalModel):
             if self.edges != "distance":
                 what, step = f"edges={self.edges!r}", "use edges='distance' or edges='fixed'"
                 raise GraphError(what, f"{self._linked} edges", "undirected, unweighted ones", step)
-            self._links = LinkLaw.of(graph, gate=self.gate, seed=self.seed)
+            if graph.num_groups == 2:
+                # Its terms are those of two groups; of more, such edges stay.
+                self._links = LinkLaw.of(graph, gate=self.gate, seed=self.seed)
             return
         law = EdgeLaw.of(self.edges, factual, graph.sens_column, gate=self.gate, seed=self.seed)
         if factual.n > self.exact_up_to:

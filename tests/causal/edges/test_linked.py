@@ -70,8 +70,8 @@ def test_moved_dyads_follow_the_new_chances(seed: int) -> None:
     total = np.zeros(4)
     for state in range(4):
         given_state = np.full(len(noise), state)
-        chances = (np.repeat(p[:, None], len(noise), axis=1) for p in (old, new))
-        then = moved_states(given_state, *chances, noise)
+        before, after = (np.repeat(p[:, None], len(noise), axis=1) for p in (old, new))
+        then = moved_states(given_state, before, after, noise)
         share = np.bincount(then, minlength=4) / len(noise)
         total += old[state] * share
         # As few as possible change.
