@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression
 import fairgear as fg
 from fairgear import SensitiveGraph
 from fairgear.auditing import Audit, Worlds
+from fairgear.auditing.comparison import compare
 from fairgear.causal import (
     MIXED,
     SyntheticCausalModel,
@@ -146,3 +147,8 @@ def test_methods_for_two_groups_say_so(name: str, graph: SensitiveGraph) -> None
     method = fg.methods.METHODS[name](device="cpu")
     with pytest.raises(FairgearError, match="got 3 groups; allowed: two groups"):
         method.fit(graph)
+
+
+def test_two_models_are_compared_on_two_groups_alone(audit: Audit) -> None:
+    with pytest.raises(FairgearError, match="got several groups; allowed: two groups"):
+        compare(audit.people, audit.people)

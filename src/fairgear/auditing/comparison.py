@@ -142,6 +142,9 @@ def _measured(key: str, first: pd.DataFrame, second: pd.DataFrame) -> bool:
 def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
     """Both tables as arrays; an error where they are not of the same people."""
     for table in (first, second):
+        if "around_1" in table:
+            step = "compare one group with all others: --sensitive-against VALUE"
+            raise ParameterError("two models to compare", "several groups", "two groups", step)
         missing = [name for name in (*_SHARED, *_OWN) if name not in table]
         if missing or len(table) == 0:
             got = f"no column {', '.join(missing)}" if missing else "no rows"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -140,7 +142,8 @@ def test_the_fit_is_that_of_another_optimiser() -> None:
     found = regression(society(directed=True, weighted=False))
     everyone = np.ones(N * (N - 1) // 2, dtype=bool)
     theta = found.fit()
-    other = minimize(
+    optimise: Any = minimize
+    other = optimise(
         lambda t: -found._likelihood(t, everyone)[0],
         np.zeros(8),
         jac=lambda t: -found._likelihood(t, everyone)[1],
