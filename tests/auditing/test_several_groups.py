@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 import fairgear as fg
 from fairgear import SensitiveGraph
 from fairgear.auditing import Audit, Worlds
-from fairgear.auditing.comparison import compare
+from fairgear.auditing.comparison import compare_people
 from fairgear.causal import (
     MIXED,
     SyntheticCausalModel,
@@ -151,4 +151,4 @@ def test_methods_for_two_groups_say_so(name: str, graph: SensitiveGraph) -> None
 
 def test_two_models_are_compared_on_two_groups_alone(audit: Audit) -> None:
     with pytest.raises(FairgearError, match="got several groups; allowed: two groups"):
-        compare(audit.people, audit.people)
+        compare_people(audit.people, audit.people)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -133,7 +132,7 @@ def test_what_is_refused(change: dict[str, object], message: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf, "much"])
-def test_wrong_weights_are_refused(wrong: Any) -> None:
+def test_wrong_weights_are_refused(wrong: float | str) -> None:
     table = LIST.assign(trust=[2.0, wrong, 1.0, 9.0, 1.0])
     with pytest.raises(FairgearError, match=r"'trust'.*1 that are not.*of edge 2"):
         from_tables(PEOPLE, table, sensitive="sex", weight="trust")
