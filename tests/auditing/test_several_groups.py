@@ -17,6 +17,7 @@ from fairgear.auditing import Audit, Worlds
 from fairgear.auditing.comparison import compare_people
 from fairgear.causal import (
     MIXED,
+    FittedCausalModel,
     SyntheticCausalModel,
     SyntheticSettings,
     assigned,
@@ -142,11 +143,30 @@ def test_gear_reads_and_saves_several_groups(graph: SensitiveGraph, tmp_path: Pa
     assert np.array_equal(again.predict_proba(graph), gear.predict_proba(graph))
 
 
-@pytest.mark.parametrize("name", ["nifty-sage", "c-enc", "fairgnn", "gear-paper", "logistic"])
+@pytest.mark.parametrize(
+    "name", ["nifty-sage", "fairgnn", "gear-paper", "logistic", "logistic-projected"]
+)
 def test_methods_for_two_groups_say_so(name: str, graph: SensitiveGraph) -> None:
     method = fg.methods.METHODS[name](device="cpu")
     with pytest.raises(FairgearError, match="got 3 groups; allowed: two groups"):
         method.fit(graph)
+
+
+def test_residuals_of_several_groups_flip_nobody_under_the_shift(graph: SensitiveGraph) -> None:
+    """Maps of everybody on both sides: what the shift adds is what the residual takes away."""
+    plain = graph.replace(mechanism=None)
+    model = fg.methods.METHODS["logistic-residual"]().fit(plain)
+    shift = FittedCausalModel(edges="fixed").fit(plain)
+    found = fg.audit(model, Worlds(plain, shift), other_causal_models=False)
+    assert found.metrics["delta_cf"] == 0
+    assert found.metrics["auroc"] > 0.7
+
+
+def test_c_enc_tells_each_group_from_all_others(graph: SensitiveGraph) -> None:
+    model = fg.methods.METHODS["c-enc"](steps=3, dim=8, device="cpu").fit(graph)
+    guesses = model._modules["discriminator"](torch.randn(5, 8))
+    assert guesses.shape == (5, 3)
+    assert np.isfinite(model.predict_proba(graph)).all()
 
 
 def test_two_models_are_compared_on_two_groups_alone(audit: Audit) -> None:

@@ -77,8 +77,13 @@ class CencTask(WholeGraphTask):
         return batch.outputs(batch.inputs(self.graph.sens))
 
     def log_loss(self, z: Tensor, sens: Tensor) -> Tensor:
-        """−log D(s), averaged: what the discriminator minimises."""
-        return F.binary_cross_entropy_with_logits(self.discriminator(z)[:, 0], sens.to(z.dtype))
+        """−log D(s), averaged: what the discriminator minimises; of several groups, summed."""
+        logits: Tensor = self.discriminator(z)
+        groups = logits.shape[1]
+        if groups == 1:
+            return F.binary_cross_entropy_with_logits(logits[:, 0], sens.to(z.dtype))
+        each = F.one_hot(sens.long(), groups).to(z.dtype)
+        return groups * F.binary_cross_entropy_with_logits(logits, each)
 
     def step(self, number: int) -> dict[str, Tensor]:
         """The discriminator's steps and one of the network, on the same people."""
@@ -99,9 +104,13 @@ class CencTask(WholeGraphTask):
 
 
 class Cenc(WholeGraph):
-    """C-ENC (Bose and Hamilton, ICML 2019), for one sensitive attribute and a classifier."""
+    """C-ENC (Bose and Hamilton, ICML 2019), for one sensitive attribute and a classifier.
+
+    With several groups the discriminator tells each of them from all others.
+    """
 
     name = "c-enc"
+    several_groups = True
     config_type = CencConfig
     config: CencConfig
     _settings: CencConfig
@@ -113,10 +122,14 @@ class Cenc(WholeGraph):
         return FilteredEncoder(stack, self._settings.dim)
 
     def build(self, width: int) -> dict[str, nn.Module]:
-        """The network, and the discriminator: logits (m, 1) of s from filtered embeddings."""
+        """The network, and the discriminator: logits of s from filtered embeddings.
+
+        (m, 1) for two groups, (m, groups) for more.
+        """
         # The network first, so that its initialisation does not depend on the discriminator's.
         modules, dim = super().build(width), self._settings.dim
-        return modules | {"discriminator": _leaky(dim, 2 * dim, dim, max(1, dim // 2), 1)}
+        guesses = 1 if self.groups_ == 2 else self.groups_
+        return modules | {"discriminator": _leaky(dim, 2 * dim, dim, max(1, dim // 2), guesses)}
 
 
 def _leaky(*widths: int) -> nn.Sequential:

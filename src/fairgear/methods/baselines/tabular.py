@@ -49,8 +49,9 @@ class Unaware(nn.Module):
     those of `FeatureScaler`.
     """
 
-    def __init__(self, width: int, sens_column: int | None) -> None:
+    def __init__(self, width: int, sens_column: int | None, groups: int = 2) -> None:
         super().__init__()
+        self.groups = groups
         self.scaler = FeatureScaler(width, sens_column)
         self.outputs = len(self.scaler.mean)
         self.ranks: RankScores | None = None
@@ -108,8 +109,8 @@ class Aware(Unaware):
     sens_mean: Tensor
     sens_scale: Tensor
 
-    def __init__(self, width: int, sens_column: int | None) -> None:
-        super().__init__(width, sens_column)
+    def __init__(self, width: int, sens_column: int | None, groups: int = 2) -> None:
+        super().__init__(width, sens_column, groups)
         self.outputs = width
         self.register_buffer("sens_mean", torch.zeros((), dtype=torch.float64))
         self.register_buffer("sens_scale", torch.ones((), dtype=torch.float64))
@@ -128,23 +129,31 @@ class Residual(Unaware):
     """x − (s − s̄)·v: the residual of least squares of each column on s.
 
     v is the slope, which for two groups is the difference of their means. s is that of the graph
-    at hand: where s' moves the features by (s' − s)·v, the new s' removes that again.
+    at hand: where s' moves the features by (s' − s)·v, the new s' removes that again. Of several
+    groups, x less the mean of the person's group and plus that of everybody.
     """
 
     v: Tensor
     sens_mean: Tensor
 
-    def __init__(self, width: int, sens_column: int | None) -> None:
-        super().__init__(width, sens_column)
-        self.register_buffer("v", torch.zeros(self.outputs, dtype=torch.float64))
+    def __init__(self, width: int, sens_column: int | None, groups: int = 2) -> None:
+        super().__init__(width, sens_column, groups)
+        shape = (self.outputs,) if groups == 2 else (groups, self.outputs)
+        self.register_buffer("v", torch.zeros(shape, dtype=torch.float64))
         self.register_buffer("sens_mean", torch.zeros((), dtype=torch.float64))
 
     def _learn(self, x: Tensor, sens: Tensor) -> None:
+        if self.groups > 2:
+            means = [x[sens == group].mean(dim=0) for group in range(self.groups)]
+            self.v.copy_(torch.stack(means) - x.mean(dim=0))
+            return
         self.sens_mean.copy_(sens.mean())
         s = sens - self.sens_mean
         self.v.copy_(s @ x / (s @ s))
 
     def _changed(self, x: Tensor, sens: Tensor) -> Tensor:
+        if self.groups > 2:
+            return x - self.v[sens.long()]
         return x - (sens - self.sens_mean)[:, None] * self.v
 
 
@@ -154,8 +163,8 @@ class Projected(Unaware):
     s is used in the fit only.
     """
 
-    def __init__(self, width: int, sens_column: int | None) -> None:
-        super().__init__(width, sens_column)
+    def __init__(self, width: int, sens_column: int | None, groups: int = 2) -> None:
+        super().__init__(width, sens_column, groups)
         self.erasure = Erasure(self.outputs, 1.0).double()
 
     def _learn(self, x: Tensor, sens: Tensor) -> None:
@@ -260,7 +269,7 @@ class Tabular(Method):
         return np.asarray(y.numpy())
 
     def _new_features(self, width: int, sens_column: int | None) -> Unaware:
-        made = self.features_type(width, sens_column)
+        made = self.features_type(width, sens_column, self.groups_)
         return made.with_ranks() if self._settings.ranks else made
 
     def _inputs(self, graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
@@ -371,6 +380,7 @@ class LogisticResidual(Logistic):
     """Logistic regression on the residuals of a person's own features after regression on s."""
 
     name = "logistic-residual"
+    several_groups = True
     features_type = Residual
     # An audit mentions it if its causal model moves features along the same direction.
     trained_for_ = ("shift",)
