@@ -26,6 +26,7 @@ from fairgear.causal import (
 )
 from fairgear.errors import FairgearError
 from fairgear.graph import Attributes, split
+from fairgear.methods.baselines.cenc import Cenc
 from fairgear.report import render_page
 
 SETTINGS = SyntheticSettings(n=200, d_z=10, d=5, threshold=0.3, a=0.05, groups=3)
@@ -163,7 +164,7 @@ def test_residuals_of_several_groups_flip_nobody_under_the_shift(graph: Sensitiv
 
 
 def test_c_enc_tells_each_group_from_all_others(graph: SensitiveGraph) -> None:
-    model = fg.methods.METHODS["c-enc"](steps=3, dim=8, device="cpu").fit(graph)
+    model = Cenc(steps=3, dim=8, device="cpu").fit(graph)
     guesses = model._modules["discriminator"](torch.randn(5, 8))
     assert guesses.shape == (5, 3)
     assert np.isfinite(model.predict_proba(graph)).all()
