@@ -103,7 +103,7 @@ def test_the_saved_model_is_audited_on_a_part_of_the_table(
     classes = ["high", "low", "middle", "top"] if label == "level" else []
     assert found["target"]["classes"] == classes
     assert (
-        main([*command[:-2], "--out", str(folder / "failed"), "--fail-if", "delta_cf_size>=0"]) == 1
+        main([*command[:-2], "--out", str(folder / "failed"), "--fail-if", "delta_cf_size>=0"]) == 3
     )
 
 
