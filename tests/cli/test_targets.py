@@ -117,3 +117,8 @@ def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         lines = capsys.readouterr().err.splitlines()
         assert said in lines[-1]
         assert not (folder / "refused").exists()
+    table, ties = str(folder / "people.csv"), str(folder / "ties.csv")
+    columns = ["--label", "income", "--sensitive", "sex", "--edges", ties]
+    out = ["--out", str(folder / "refused")]
+    assert main(["compare", "--datasets", table, "--methods", "logistic", *columns, *out]) == 2
+    assert "labels of a comparison: got numbers" in capsys.readouterr().err
