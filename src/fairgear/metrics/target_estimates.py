@@ -119,7 +119,7 @@ def number_estimates(sample: Sample) -> dict[str, Estimate]:
     """MAE, RMSE, R² of prediction, gaps of mean prediction and residual, and R²."""
     y, pred, unit = sample.y, sample.answers, sample.target.sd
     residual = y - pred
-    squares, absolute = np.square(residual), np.abs(residual)
+    squares, absolute, centred = np.square(residual), np.abs(residual), y - y.mean()
 
     def means(*columns: Floats) -> Callable[[Floats], Floats]:
         def value(weights: Floats) -> Floats:
@@ -130,13 +130,11 @@ def number_estimates(sample: Sample) -> dict[str, Estimate]:
         return value
 
     def log_square(weights: Floats) -> Floats:
-        logs: Floats = np.log(means(squares)(weights)[0])
-        return logs
+        return _log(means(squares)(weights)[0])
 
     def log_unexplained(weights: Floats) -> Floats:
-        error, mean, square = means(squares, y, np.square(y))(weights)
-        logs: Floats = np.log(error / (square - np.square(mean)))
-        return logs
+        error, mean, square = means(squares, centred, np.square(centred))(weights)
+        return _log(error) - _log(square - np.square(mean))
 
     errors = [mae(y, pred), rmse(y, pred), prediction_r2(y, pred)]
     size = sample.interval(errors[0], lambda w: means(absolute)(w)[0])
@@ -309,6 +307,12 @@ def _macro_auroc(sample: Sample) -> Estimate:
     margin = (interval.high - value) / (value * (1 - value))
     logit = math.log(value / (1 - value))
     return Estimate(value, Interval(float(expit(logit - margin)), float(expit(logit + margin))))
+
+
+def _log(values: Floats) -> Floats:
+    """The logarithm, NaN of what is not positive."""
+    logs: Floats = np.log(np.where(values > 0, values, np.nan))
+    return logs
 
 
 def _mapped(interval: Interval, function: Callable[[float], float]) -> Interval:

@@ -12,11 +12,13 @@ import pandas as pd
 
 from fairgear.datasets import DATASETS
 from fairgear.datasets.source import FileOptions, GraphSource
+from fairgear.errors import ParameterError
 from fairgear.files import write_text
 from fairgear.graph import SPLITS
 from fairgear.graph.splits import GIVEN
 from fairgear.methods import METHODS
 from fairgear.metrics import METRICS
+from fairgear.progress import quiet
 from fairgear.runs.config import GEAR
 from fairgear.studies.published import SPLIT, beside_published
 from fairgear.studies.recipe import varied
@@ -87,7 +89,18 @@ def _checked(source: GraphSource, split: str | None) -> GraphSource:
         _ = DATASETS[source.dataset]
     if not source.is_path or source.split != GIVEN:
         _ = SPLITS[source.split]
+    if source.is_path:
+        _check_labels(source)
     return source
+
+
+def _check_labels(source: GraphSource) -> None:
+    """Refuse labels that are not of two classes: the tables have the measures of those."""
+    with quiet():
+        target = source.load(split=False).target
+    if not target.is_binary:
+        got, step = f"{target.words} in {source.dataset}", "use fairgear run for each method"
+        raise ParameterError("labels of a comparison", got, "two classes", step)
 
 
 def write_comparison(study: Study, records: Records, folder: Path) -> pd.DataFrame:
