@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear import SensitiveGraph
-from fairgear.egos import EgoIndex, PageRank, Structure, find_egos, top_k_pagerank
+from fairgear.egos import EgoIndex, NearbyEgos, PageRank, Structure, find_egos, top_k_pagerank
 from fairgear.egos.batches import unpack
+from fairgear.errors import GraphError
 from fairgear.graph import directed_edges, undirected_edges
 from tests.egos.plain import overlap
 from tests.graphs import linked_graph
@@ -154,6 +155,12 @@ def test_an_index_keeps_directions_and_follows_the_ids(directed: bool, weighted:
     assert torch.equal(order[moved.ids.long()], index.ids[order].long())
     assert torch.equal(moved.adjacency, index.adjacency[order])
     assert moved.uncertified == index.uncertified
+
+
+def test_worlds_of_few_people_are_refused() -> None:
+    graph = linked_graph(40, 100, directed=True, weighted=False)
+    with pytest.raises(GraphError, match="directions or weights"):
+        NearbyEgos(graph.canonical)
 
 
 def test_keys_tell_directions_and_weights() -> None:

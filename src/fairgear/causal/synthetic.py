@@ -27,34 +27,24 @@ weighted  an edge has the weight 2^(10·(the left side less the threshold)), in 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.causal.base import CAUSAL_MODELS, CausalModel
 from fairgear.causal.interventions import as_assignment
 from fairgear.causal.local import LocalWorld, Snapshot, changing
 from fairgear.causal.surroundings import Surroundings
+from fairgear.causal.synthetic_pairs import SyntheticPairs
 from fairgear.errors import GraphError, ParameterError
-from fairgear.graph import Attributes, SensitiveGraph, closed_neighborhood_mean, undirected_edges
+from fairgear.graph import Attributes, SensitiveGraph, closed_neighborhood_mean
 from fairgear.graph.targets import MOST_CLASSES, known_labels
-from fairgear.progress import bar
 from fairgear.settings import Config, Range, check_seed
 
-# A block of 2,048 × 16,384 float32 products is 128 MiB, whatever the number of nodes.
-_ROWS, _COLUMNS = 2048, 16384
-# float32 products are accurate to about 1e-6; pairs within this margin are computed again.
-_MARGIN = 1e-4
 # Neighbours' scores in steps of this: their sums are exact, so the same in any order.
 _STEP = 2.0**-20
-# How fast weights grow with nearness.
-_SPREAD = 10.0
-# Coarse enough that sums of products with them are exact too.
-_WEIGHT_STEP = 2.0**-8
 
 
 @dataclass(frozen=True)
@@ -237,7 +227,7 @@ class SyntheticCausalModel(CausalModel):
     exact = True
 
     _mechanism: SyntheticMechanism
-    _pairs: _Pairs
+    _pairs: SyntheticPairs
     _latent: Tensor
     _local: tuple[Snapshot, Tensor] | None = None
 
@@ -338,121 +328,13 @@ class SyntheticCausalModel(CausalModel):
         return self._mechanism.labels(scores)
 
 
-class _Pairs:
-    """The pairs of nodes that can be an edge in some world, with their cosines.
-
-    `pull` (n,) is how much nearer each node is to those who may point to it.
-    """
-
-    def __init__(self, latent: Tensor, settings: SyntheticSettings, pull: Tensor) -> None:
-        self._latent = latent
-        self._settings = settings
-        self._pull = pull
-
-    def fields(self, sens: Tensor) -> dict[str, Tensor]:
-        """The fields of a graph for the edges of the world in which the attribute is `sens`."""
-        if not self._settings.directed and not self._settings.weighted:
-            return {"edge_index": self.edges(sens)}
-        pairs, cosines = (found.to(sens.device) for found in self._found)
-        arcs, near = torch.cat([pairs, pairs.flip(0)], dim=1), torch.cat([cosines, cosines])
-        near = near + self._settings.a * (sens[arcs[0]] == sens[arcs[1]])
-        if self._settings.directed:
-            near = near + self._pull.to(sens.device)[arcs[1]]
-        reached = near >= self._settings.threshold
-        arcs, excess = arcs[:, reached], near[reached] - self._settings.threshold
-        order = (arcs[0] * len(sens) + arcs[1]).argsort()
-        if not self._settings.weighted:
-            return {"edge_index": arcs[:, order]}
-        weight = (torch.exp2(_SPREAD * excess) / _WEIGHT_STEP).round() * _WEIGHT_STEP
-        return {"edge_index": arcs[:, order], "edge_weight": weight[order]}
-
-    def made(self, graph: SensitiveGraph) -> bool:
-        """Whether the edges of a graph are those of its attribute."""
-        fields = self.fields(graph.sens)
-        if ("edge_weight" in fields) != (graph.edge_weight is not None):
-            return False
-        same = graph.directed == self._settings.directed
-        return same and all(torch.equal(graph[key], value) for key, value in fields.items())
-
-    @cached_property
-    def _found(self) -> tuple[Tensor, Tensor]:
-        lowest = self._settings.threshold - max(self._settings.a, 0.0)
-        if self._settings.directed:
-            lowest -= self._settings.reach
-        vectors: NDArray[np.float64] = self._latent.cpu().numpy()
-        # One step below: both the sum cos + a and the difference threshold − a are rounded.
-        pairs, cosines = _cosine_pairs(vectors, np.nextafter(lowest, -2.0))
-        return torch.from_numpy(pairs), torch.from_numpy(cosines)
-
-    def edges(self, sens: Tensor) -> Tensor:
-        """The edges of the world in which the attribute is `sens`."""
-        pairs, cosines = (found.to(sens.device) for found in self._found)
-        same = sens[pairs[0]] == sens[pairs[1]]
-        reached = cosines + self._settings.a * same >= self._settings.threshold
-        return undirected_edges(pairs[:, reached], len(sens))
-
-    def changes(self, people: Tensor, after: Tensor, sens: Tensor) -> tuple[Tensor, Tensor]:
-        """The edges lost and gained if some people's attribute became `after`; on the CPU."""
-        pairs, cosines = self._found
-        begin, incident = self._incident
-        parts = [incident[begin[i] : begin[i + 1]] for i in people.tolist()]
-        chosen = torch.unique(torch.cat([incident[:0], *parts]))
-        pairs, cosines = pairs[:, chosen], cosines[chosen]
-        old = sens[pairs]
-        new = old.clone()
-        for person, value in zip(people.tolist(), after.tolist(), strict=True):
-            new[pairs == person] = value
-        was, is_now = (
-            cosines + self._settings.a * (one[0] == one[1]) >= self._settings.threshold
-            for one in (old, new)
-        )
-        return pairs[:, was & ~is_now], pairs[:, is_now & ~was]
-
-    @cached_property
-    def _incident(self) -> tuple[Tensor, Tensor]:
-        """Where the pairs of each node begin, and the pairs."""
-        pairs, n = self._found[0], len(self._latent)
-        ends, order = pairs.flatten().sort(stable=True)
-        return torch.searchsorted(ends, torch.arange(n + 1)), order % max(pairs.shape[1], 1)
-
-
-def _pairs_of(mechanism: SyntheticMechanism, latent: Tensor) -> _Pairs:
+def _pairs_of(mechanism: SyntheticMechanism, latent: Tensor) -> SyntheticPairs:
     """The pairs of a sampled graph."""
     w = mechanism.w.to(latent.device)
     # Steps of 2⁻²⁰: tanh may round otherwise on another machine, or at another place of a row.
     scaled = torch.tanh(mechanism.own_scores(latent) / w.square().sum().sqrt())
     pull = mechanism.settings.reach * (scaled / _STEP).round() * _STEP
-    return _Pairs(mechanism.traits(latent), mechanism.settings, pull)
-
-
-def _cosine_pairs(
-    vectors: NDArray[np.float64], threshold: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """All pairs i < j with cos(vectors[i], vectors[j]) ≥ threshold: (2, m) and their cosines.
-
-    A float32 matrix product finds candidates, block by block. Their cosines are then summed in
-    float64, one pair at a time in the order of the dimensions, so neither the blocks nor the
-    order of the nodes can move a pair across the threshold.
-    """
-    norms = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    unit = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
-    single = unit.astype(np.float32)
-    n = len(unit)
-    found_pairs, found_cosines = [], []
-    with bar("comparing nodes", total=n) as progress:
-        for top in range(0, n, _ROWS):
-            rows = single[top : top + _ROWS]
-            for left in range(top, n, _COLUMNS):
-                products = rows @ single[left : left + _COLUMNS].T
-                i, j = np.nonzero(products >= threshold - _MARGIN)
-                i, j = i + top, j + left
-                i, j = i[i < j], j[i < j]
-                cosines = (unit[i] * unit[j]).sum(axis=1)
-                keep = cosines >= threshold
-                found_pairs.append(np.stack([i[keep], j[keep]]))
-                found_cosines.append(cosines[keep])
-            progress.advance(len(rows))
-    return np.concatenate(found_pairs, axis=1), np.concatenate(found_cosines)
+    return SyntheticPairs(mechanism.traits(latent), mechanism.settings, pull)
 
 
 CAUSAL_MODELS.add("synthetic", SyntheticCausalModel)

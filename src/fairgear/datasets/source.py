@@ -39,7 +39,7 @@ class FileOptions(Config):
     edges: str = ""
     """File of edges: two columns of ids."""
     directed: bool | None = None
-    """Edges go from the first id to the second. [default: as a graph's file says, else no]"""
+    """Edges go from first to second id. [default: as the file says]"""
     weight: str = ""
     """Column of --edges, or attribute of a graph's edges, with weights."""
     similarity: Annotated[float, Range(0, 1)] = 0.0

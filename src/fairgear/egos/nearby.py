@@ -19,6 +19,7 @@ from fairgear.egos.batches import pack_members
 from fairgear.egos.pagerank import PageRank, search_egos
 from fairgear.egos.push import Flags, Graph, Ints, Keys, Lists
 from fairgear.egos.structure import Hashes, Structure, neighbour_sums
+from fairgear.errors import GraphError
 from fairgear.graph.canonical import Canonical
 from fairgear.hashing import mix
 
@@ -31,6 +32,10 @@ class NearbyEgos:
     """
 
     def __init__(self, canonical: Canonical) -> None:
+        if not canonical.plain:
+            step = "build an EgoIndex of the world's graph"
+            got, allowed = "directions or weights of edges", "neither"
+            raise GraphError("egos near changed edges", got, allowed, step)
         structure = Structure.of_canonical(canonical)
         self.canonical = canonical
         self._lists = canonical.patched
