@@ -63,7 +63,7 @@ def community_graph(n: int = 200) -> SensitiveGraph:
     return graph.permute(torch.from_numpy(np.random.default_rng(1).permutation(n)))
 
 
-def synthetic_graph(**more: float) -> SensitiveGraph:
+def synthetic_graph(**more: Any) -> SensitiveGraph:
     graph = sample(SyntheticSettings(n=150, d_z=6, d=4, a=0.15, threshold=0.7, **more))
     hidden = graph.y.clone()
     hidden[::5] = -1
