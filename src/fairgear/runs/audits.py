@@ -49,6 +49,9 @@ def run_audit(
             adapter.notes = (note, *adapter.notes)
     with stages.stage("loading the graph"):
         graph = _load(config, encoding)
+        if against is not None and not graph.target.is_binary:
+            got, step = f"labels of {graph.target.words}", "audit the two one after the other"
+            raise ParameterError("--against", got, "labels of two classes", step)
         worlds = _worlds(config, graph)
         nodes = _people(config, graph)
     return _audited(config, worlds, nodes, model, folder, stages, against=against)
