@@ -21,6 +21,7 @@ data_app = App(
         "fairgear data people.csv --label approved --sensitive sex --similarity 0.7",
         'fairgear data people.csv --label approved --sensitive "age<40" --edges friends.csv',
         "fairgear data people.csv --label approved --sensitive race --against White --json",
+        "fairgear data people.csv --label grade --sensitive race,sex --edges follows.csv",
     ),
 )
 
@@ -85,6 +86,8 @@ def _show(found: Checkup) -> None:
         rows = [(c.name, c.role, c.read_as, c.distinct, c.missing) for c in found.columns]
         head = ("column", "role", "read as", "different values", "missing")
         print_table(f"{found.file}: {found.people:,} people", head, rows)
+    for about, said in found.inferred.items():
+        print(f"{about}: {said}.")  # noqa: T201
     for one in found.findings:
         mark = "refused" if one.refused else "note"
         fix = f" Fix: {one.fix}." if one.fix else ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairgear.column_names import listed, sensitive_column
+from fairgear.column_names import listed, sensitive_columns
 from fairgear.datasets.checkup.columns import (
     ColumnFacts,
     column_facts,
@@ -15,8 +15,10 @@ from fairgear.datasets.checkup.columns import (
     missing_findings,
 )
 from fairgear.datasets.checkup.finding import Finding, changed, command
+from fairgear.datasets.checkup.groups import group_findings
+from fairgear.datasets.checkup.inferred import inferred
 from fairgear.datasets.checkup.names import corrected
-from fairgear.datasets.checkup.people import graph_findings, id_findings, value_findings
+from fairgear.datasets.checkup.people import graph_findings, id_findings, label_findings
 from fairgear.datasets.source import FileOptions, GraphSource
 from fairgear.errors import FairgearError
 from fairgear.graph.read_graph import read_source
@@ -36,6 +38,7 @@ class Checkup:
         file: its name.
         people: rows of its table.
         columns: what they were read as.
+        inferred: what label, groups and edges are with the settings of `command`.
         findings: what its owner should know, what is refused first.
         accepted: whether `fairgear run` takes the file with these settings.
         command: `fairgear run` with settings that it takes, tried out; None if none were found.
@@ -44,6 +47,7 @@ class Checkup:
     file: str
     people: int
     columns: tuple[ColumnFacts, ...]
+    inferred: Mapping[str, str]
     findings: tuple[Finding, ...]
     accepted: bool
     command: str | None
@@ -55,6 +59,7 @@ class Checkup:
             "accepted": self.accepted,
             "people": self.people,
             "columns": [one.to_dict() for one in self.columns],
+            "inferred": dict(self.inferred),
             "findings": [one.to_dict() for one in self.findings],
             "command": self.command,
         }
@@ -67,7 +72,7 @@ def check_up(source: GraphSource) -> Checkup:
             table = _read(source)
         except FairgearError as error:
             # Nothing can be said about what cannot be read.
-            return Checkup(source.dataset, 0, (), (_refusal(error),), False, None)
+            return Checkup(source.dataset, 0, (), {}, (_refusal(error),), False, None)
         facts, findings = _examined(table, source)
         graph, refusal = _tried(source)
         if refusal is not None and not any(one.refused for one in findings):
@@ -76,12 +81,15 @@ def check_up(source: GraphSource) -> Checkup:
         if graph is None:
             options, graph, last = _repaired(source, [one.name for one in facts], findings)
             findings += last
-        if graph is not None:
-            findings += graph_findings(graph, source.data.columns())
+        read_as: dict[str, str] = {}
+        if graph is not None and options is not None:
+            findings += graph_findings(graph, options.columns())
+            read_as = inferred(graph, options.columns())
     findings.sort(key=lambda one: not one.refused)
     works = None if options is None else command(source.dataset, options)
     accepted = refusal is None
-    return Checkup(source.dataset, len(table.nodes), tuple(facts), tuple(findings), accepted, works)
+    people, held = len(table.nodes), tuple(facts)
+    return Checkup(source.dataset, people, held, read_as, tuple(findings), accepted, works)
 
 
 def _read(source: GraphSource) -> TableSource:
@@ -98,12 +106,15 @@ def _examined(table: TableSource, source: GraphSource) -> tuple[list[ColumnFacts
     names = list(table.nodes.columns)
     if len(set(names)) < len(names):
         return [], []
-    facts = column_facts(table, columns, sensitive_column(columns.sensitive, names))
+    facts = column_facts(table, columns, sensitive_columns(columns.sensitive, names))
     findings = [Finding("reading", note) for note in table.notes]
     findings += [_refusal(error) for error in source.unknown_names(names)]
     findings += _option_findings(table, source.data, facts)
     findings += column_findings(table, columns, facts)
-    findings += value_findings(table, columns, facts)
+    findings += label_findings(table, columns, facts)
+    # A name that is unknown is said already.
+    if not any(one.about == "--sensitive" for one in findings):
+        findings += group_findings(table, columns, facts)
     findings += copy_findings(facts)
     findings += missing_findings(facts, columns)
     findings += id_findings(table, columns, facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,12 +56,14 @@ class ColumnFacts:
         return {name: getattr(self, name) for name in names}
 
 
-def column_facts(source: TableSource, columns: TableColumns, sensitive: str) -> list[ColumnFacts]:
-    """The facts of all columns; `sensitive` is the column that `--sensitive` needs."""
+def column_facts(
+    source: TableSource, columns: TableColumns, sensitive: Sequence[str]
+) -> list[ColumnFacts]:
+    """The facts of all columns; `sensitive` are those that `--sensitive` needs."""
     nodes = source.nodes
     roles = dict.fromkeys(columns.drop, "left out")
     roles |= {str(columns.id_column(nodes.columns)): "id"}
-    roles |= {str(columns.label): "label", sensitive: "sensitive"}
+    roles |= {str(columns.label): "label", **dict.fromkeys(sensitive, "sensitive")}
     return [
         _facts(nodes[name], str(name), roles.get(str(name), "feature"), columns, source.kinds)
         for name in nodes.columns
@@ -158,20 +160,27 @@ def _refusal(column: pd.Series, facts: ColumnFacts, columns: TableColumns) -> Fa
 
 def copy_findings(facts: list[ColumnFacts]) -> Iterator[Finding]:
     """Columns that say the same as the label or the group."""
-    for role in ("label", "sensitive"):
-        known = next((one for one in facts if one.role == role and one.distinct == 2), None)
-        for one in facts:
-            if known is not None and one.role == "feature" and _one_to_one(one, known):
-                alike = "identical to" if one.levels == known.levels else "one-to-one with"
-                said = f"{alike} the {role} column {known.name!r}"
+    for known in facts:
+        for one in facts if known.role in ("label", "sensitive") else ():
+            alike = _alike(one, known) if one.role == "feature" else ""
+            if alike:
+                said = f"{alike} the {known.role} column {known.name!r}"
                 yield Finding(f"column {one.name!r}", said, {"drop": [one.name]})
 
 
-def _one_to_one(one: ColumnFacts, other: ColumnFacts) -> bool:
+def _alike(one: ColumnFacts, other: ColumnFacts) -> str:
+    """How two columns say the same, if they do.
+
+    Where nearly everybody has a value of their own, any two columns are one-to-one.
+    """
     both = (one.codes >= 0) & (other.codes >= 0)
-    pairs = set(zip(one.codes[both].tolist(), other.codes[both].tolist(), strict=True))
-    firsts, seconds = {a for a, _ in pairs}, {b for _, b in pairs}
-    return len(pairs) == len(firsts) == len(seconds) == 2
+    mine, its = one.codes[both], other.codes[both]
+    count = len(np.unique(mine * max(1, other.distinct) + its))
+    if count < 2 or not count == len(np.unique(mine)) == len(np.unique(its)):
+        return ""
+    if one.levels == other.levels and np.array_equal(mine, its):
+        return "identical to"
+    return "one-to-one with" if 2 * count <= len(mine) else ""
 
 
 def missing_findings(facts: list[ColumnFacts], columns: TableColumns) -> Iterator[Finding]:
@@ -187,13 +196,13 @@ def missing_findings(facts: list[ColumnFacts], columns: TableColumns) -> Iterato
         elif one.role == "label" and one.missing:
             said = f"{one.missing:,} people have no label: they are predicted, "
             yield Finding("label", said + "and not used for training or test")
-    group = next((one for one in facts if one.role == "sensitive" and one.missing), None)
-    if group is not None:
+    groups = [one for one in facts if one.role == "sensitive" and one.missing]
+    for group in groups:
         said = f"{group.missing:,} people have no value of {group.name!r}, which is never guessed"
         refused = columns.missing != "drop"
         yield Finding("groups", said, {"missing": "drop"}, "complete it", refused)
     if gaps:
-        yield _gaps(gaps, columns, dropped=group is not None)
+        yield _gaps(gaps, columns, dropped=bool(groups))
 
 
 def _gaps(gaps: list[ColumnFacts], columns: TableColumns, *, dropped: bool) -> Finding:

@@ -43,10 +43,10 @@ def flags_of(settings: Mapping[str, Any]) -> str:
     """Settings of a file as they are typed."""
     typed: list[str] = []
     for name, value in settings.items():
-        typed.append(f"--{name.replace('_', '-')}")
+        typed.append(f"--{'no-' if value is False else ''}{name.replace('_', '-')}")
         if isinstance(value, list):
             typed += [shlex.quote(word) for word in value]
-        elif value is not True:
+        elif not isinstance(value, bool):
             typed.append(shlex.quote(str(value)))
     return " ".join(typed)
 

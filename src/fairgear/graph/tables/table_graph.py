@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairgear.column_names import listed
-from fairgear.errors import GraphError
+from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.similarity_mechanism import cached_edges, similarity_graph
@@ -194,7 +194,12 @@ def _ties(edges: EdgeList, people: Identity, weight: str | None, notes: list[str
     if weight is None:
         return Ties(people.pairs(edges.ends, header=edges.header, notes=notes))
     weights = weight_column(edges.ends, weight, header=edges.header)
-    return Ties(people.pairs(edges.ends.iloc[:, :2], header=edges.header, notes=notes), weights)
+    pairs = people.pairs(edges.ends.iloc[:, :2], header=edges.header, notes=notes)
+    if pairs.shape[1] != len(weights):
+        got, allowed = "an edge list without names of its columns", "a column with a name"
+        step = "begin the list with a line such as source,target,weight"
+        raise ParameterError("--weight", got, allowed, step)
+    return Ties(pairs, weights)
 
 
 def label_and_group(
@@ -252,12 +257,14 @@ def table_features(
     features, keep = without_missing(
         features, group.codes < 0, sensitive=columns.sensitive, policy=columns.missing, notes=notes
     )
-    if encoding is None and len(set(group.codes[keep].tolist())) < 2:
-        left = group.names[int(group.codes[keep][0])]
+    left = [name for code, name in enumerate(group.names) if (group.codes[keep] == code).any()]
+    if encoding is None and len(left) < len(group.names):
+        gone = [name for name in group.names if name not in left]
+        alone = f"{left[0]!r} alone" if len(left) == 1 else f"nobody of {listed(gone)}"
         raise GraphError(
             f"rows without missing values, of the groups in {columns.sensitive!r}",
-            f"{left!r} alone once the others are dropped",
-            "people of both groups",
+            f"{alone} once the others are dropped",
+            "people of both groups" if len(group.names) == 2 else "people of every group",
             "use --missing impute, or leave columns with many gaps out with --drop",
         )
     if len(group.names) == 2:
