@@ -74,7 +74,7 @@ def _flips(audit: Audit, level: str) -> list[str]:
         )
         for row in section.rows
     ]
-    header = ("world", "question", "flips", level, "0 to 1", "1 to 0")
+    header = ("world", "question", "flips", level, *section.ways)
     meanings = [f"{name}: {meaning}" for name, meaning in section.protocols]
     title = "### Whose answer changes, by intervention"
     return [title, _table(header, rows, words=2), _bullets(meanings)]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from fairgear.auditing.result import Names
+from fairgear.graph.targets import Target
 from fairgear.metrics import Interval
 
 UNDEFINED = "undefined"
@@ -95,6 +96,11 @@ def class_name(value: float | None, names: Names) -> str:
         return plain(value)
     known = _name(value, names.classes)
     return str(value) if known is None else f"{value}, {known}"
+
+
+def ways(target: Target) -> tuple[str, str]:
+    """What gains and losses are called: of two classes, or of several and of numbers."""
+    return ("0 to 1", "1 to 0") if target.is_binary else ("upwards", "downwards")
 
 
 def answer_one(text: str, names: Names) -> str:

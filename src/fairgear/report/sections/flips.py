@@ -9,7 +9,7 @@ from fairgear.auditing import Audit, FlipRow, Sensitivity
 from fairgear.auditing.effects import AVERAGE
 from fairgear.auditing.sensitivity import CausalModelRow, Dose
 from fairgear.report.charts import Dot, IntervalChart, Scale, dot, scale_over
-from fairgear.report.numbers import between, count, group_name, measure, signed
+from fairgear.report.numbers import between, count, group_name, measure, signed, ways
 
 _PROTOCOLS = {
     "strict": "The causal model in full: features, links and surroundings change as far as they "
@@ -41,6 +41,7 @@ class FlipSection:
     rows: tuple[FlipRow, ...]
     protocols: tuple[tuple[str, str], ...]
     interventions: tuple[tuple[str, str], ...]
+    ways: tuple[str, str]
 
 
 def flip_section(audit: Audit) -> FlipSection | None:
@@ -55,10 +56,11 @@ def flip_section(audit: Audit) -> FlipSection | None:
     protocols = [name for name in _PROTOCOLS if any(row.protocol == name for row in rows)]
     names = {row.intervention for row in rows}
     return FlipSection(
-        charts=_charts(rows, protocols),
+        charts=_charts(rows, protocols, ways(audit.target)),
         rows=tuple(rows),
         protocols=tuple((name, _PROTOCOLS[name]) for name in protocols),
         interventions=tuple((key, text) for key, text in meanings.items() if key in names),
+        ways=ways(audit.target),
     )
 
 
@@ -84,7 +86,9 @@ def draws_error(row: FlipRow) -> str:
     return "one draw" if row.draws == 1 else measure(row.error)
 
 
-def _charts(rows: Sequence[FlipRow], protocols: Sequence[str]) -> tuple[IntervalChart, ...]:
+def _charts(
+    rows: Sequence[FlipRow], protocols: Sequence[str], names: tuple[str, str]
+) -> tuple[IntervalChart, ...]:
     scale = scale_over([(row.rate, row.interval) for row in rows])
     charts = []
     for panel in protocols:
@@ -92,15 +96,15 @@ def _charts(rows: Sequence[FlipRow], protocols: Sequence[str]) -> tuple[Interval
         shown = {panel, "placebo"} if panel == "released" else {panel}
         mine = [row for row in rows if row.protocol in shown]
         if panel != "placebo":
-            dots = tuple(_dot(row, scale) for row in mine)
+            dots = tuple(_dot(row, scale, names) for row in mine)
             charts.append(IntervalChart(panel, scale.ticks(), dots))
     return tuple(charts)
 
 
-def _dot(row: FlipRow, scale: Scale) -> Dot:
+def _dot(row: FlipRow, scale: Scale, names: tuple[str, str]) -> Dot:
     facts = (
-        ("from 0 to 1", measure(row.gains)),
-        ("from 1 to 0", measure(row.losses)),
+        (names[0], measure(row.gains)),
+        (names[1], measure(row.losses)),
         ("mean size of the change of the score", measure(row.score_size)),
         ("error of the draws", draws_error(row)),
         ("people", count(row.people)),
