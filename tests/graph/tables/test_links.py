@@ -138,6 +138,15 @@ def test_wrong_weights_are_refused(wrong: float | str) -> None:
         from_tables(PEOPLE, table, sensitive="sex", weight="trust")
 
 
+def test_weights_need_a_line_of_names(tmp_path: Path) -> None:
+    PEOPLE.to_csv(tmp_path / "p.csv", index=False)
+    (tmp_path / "e.csv").write_text("a,b,2\nb,c,3\n")
+    with pytest.raises(FairgearError, match="without names of its columns"):
+        read_graph(
+            tmp_path / "p.csv", TableColumns(sensitive="sex", weight="2"), tmp_path / "e.csv"
+        )
+
+
 def test_arcs_that_are_stored(tmp_path: Path) -> None:
     people = PEOPLE.assign(id=[10, 11, 12, 13])
     people.to_parquet(tmp_path / "people.parquet")

@@ -153,7 +153,12 @@ def test_flags_are_filled_with_the_more_frequent() -> None:
         ({}, {"sensitive_one": "x"}, "'f', 'm'"),
         ({"sex": ["f"] * 8}, {}, "1 values: 'f'"),
         ({"sex": [None] * 8}, {}, "no value at all"),
-        ({"sex": ["f", "m", "d", "f"] * 2}, {}, "only two groups are supported"),
+        ({"sex": ["f", "m", "d", "f"] * 2}, {"sensitive_one": "f"}, "with 3 groups in 'sex'"),
+        (
+            {"sex": ["d", *"fmfmfmf"], "age": [None, *range(7)]},
+            {"missing": "drop"},
+            "nobody of 'd' once the others are dropped; allowed: people of every group",
+        ),
         ({"ok": ["a"] * 8}, {}, "1 values: 'a'"),
         ({"id": [1, 2, 3, 4, 5, 6, 7, 7]}, {}, "1 repeated ids, the first '7'"),
         ({"id": list("abcdefgg")}, {}, "1 repeated ids, the first 'g'"),
