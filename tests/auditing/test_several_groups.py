@@ -71,6 +71,22 @@ def test_copying_the_attribute_flips_as_defined(graph: SensitiveGraph, audit: Au
     assert audit.metrics["delta_cf_self"] == pytest.approx(((own == 1) != said).double().mean())
 
 
+def test_the_matrix_of_own_groups_is_counted_by_hand(graph: SensitiveGraph, audit: Audit) -> None:
+    rows = graph.test_mask.nonzero()[:, 0]
+    own, other = graph.sens[rows], changed_groups(graph, rows)
+    found = audit.self_flips().to_numpy()
+    for before in range(3):
+        for after in range(3):
+            asked = (own == before) & (other == after)
+            if before == after:
+                assert not asked.any()
+                assert np.isnan(found[before, after])
+            else:
+                # A model that copies s == 1 changes where one of the two is 1.
+                assert asked.any()
+                assert found[before, after] == float((before == 1) != (after == 1))
+
+
 def test_features_less_what_the_groups_add_flip_nobody(graph: SensitiveGraph) -> None:
     found = fg.audit(cleared(graph.mechanism.v), graph, other_causal_models=False)
     assert found.metrics["delta_cf"] == 0
@@ -118,6 +134,7 @@ def test_the_page_and_the_folder_carry_the_groups(audit: Audit, tmp_path: Path) 
     text = render_page(again)
     assert "Everybody is in group 2" in text
     assert "largest gap" in text
+    assert "From group to group" in text
     assert "to each group in turn or evenly mixed" in text
     assert "half and half" not in text
 

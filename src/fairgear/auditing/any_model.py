@@ -27,7 +27,7 @@ from fairgear.auditing.sensitivity import (
     measure_sensitivity,
 )
 from fairgear.auditing.worlds import Worlds
-from fairgear.causal import CausalModel, FeatureCausalModel
+from fairgear.causal import CausalModel, FeatureCausalModel, changed_groups
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, Target
 from fairgear.graph.targets import known_labels
@@ -103,7 +103,7 @@ def audit(
     with collecting(notes):
         flips = {effect.key: effect.row(people, level, worlds.seed) for effect in effects}
     probed = probe(adapter, worlds, rows, factual) if probes else None
-    table = _table(worlds.graph, rows, people, factual, effects)
+    table = _table(worlds, rows, people, factual, effects)
     own = next((effect for effect in effects if effect.key == COUNTERFACTUAL["delta_cf"]), None)
     sensitivity: Sensitivity | None = None
     dose: Dose | None = None
@@ -203,13 +203,14 @@ def _worlds(
 
 
 def _table(
-    graph: SensitiveGraph,
+    worlds: Worlds,
     rows: Tensor,
     people: People,
     factual: Predictions,
     effects: Sequence[Effect],
 ) -> pd.DataFrame:
     """The table of people; see `Audit`."""
+    graph = worlds.graph
     columns: dict[str, Any] = {
         "y": people.y,
         "sens": people.sens,
@@ -225,6 +226,8 @@ def _table(
                 column = np.full(len(rows), math.nan)
                 column[effect.positions] = values
                 columns[f"{kind}_{effect.key}"] = column
+    if graph.num_groups > 2:
+        columns["other_group"] = changed_groups(graph, rows, seed=worlds.seed).numpy()
     columns["neighbors_that_matter"] = np.full(len(rows), "", dtype=object)
     ids = person_ids(graph).iloc[rows.cpu().numpy()].reset_index(drop=True)
     return pd.concat([ids, pd.DataFrame(columns)], axis=1)

@@ -113,7 +113,8 @@ class Audit:
             `around` (mean s of the person and their neighbours; of several groups the share of
             each but the first, `around_1` and so on), `score label`, for each
             intervention `score_…` (mean over the draws) and `flip_…` (share of the draws in which
-            the label flips), NaN where it was not measured, and `neighbors_that_matter`.
+            the label flips), NaN where it was not measured, and `neighbors_that_matter`. Of several
+            groups, `other_group` is the one that *self* puts the person in.
         comparison: with another model on the same worlds, if there was one.
         training: how the model was trained, where that was part of the run.
         config: the settings of the command, empty in Python.
@@ -159,6 +160,16 @@ class Audit:
         )
         title = f"{self.model.name} on {self.setup.dataset}, {self.setup.people:,} people"
         return f"<table><caption>{escape(title)}</caption>{rows}</table>"
+
+    def self_flips(self) -> pd.DataFrame:
+        """The share whose answer changes with their own group, from each group (rows) to each.
+
+        NaN where nobody was asked. It needs several groups: of two, there is one other for each.
+        """
+        asked = self.people.dropna(subset=["flip_strict_self"])
+        groups = [one.group for one in self.groups]
+        found = asked.pivot_table("flip_strict_self", "sens", "other_group", aggfunc="mean")
+        return found.reindex(index=groups, columns=groups)
 
     def to_frame(self) -> pd.DataFrame:
         """Everything that has an interval, one row each: `part name value low high people`.

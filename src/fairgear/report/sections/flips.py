@@ -9,7 +9,7 @@ from fairgear.auditing import Audit, FlipRow, Sensitivity
 from fairgear.auditing.effects import AVERAGE
 from fairgear.auditing.sensitivity import CausalModelRow, Dose
 from fairgear.report.charts import Dot, IntervalChart, Scale, dot, scale_over
-from fairgear.report.numbers import between, count, group_name, measure, signed, ways
+from fairgear.report.numbers import between, count, group_name, measure, percent, signed, ways
 
 _PROTOCOLS = {
     "strict": "The causal model in full: features, links and surroundings change as far as they "
@@ -42,6 +42,8 @@ class FlipSection:
     protocols: tuple[tuple[str, str], ...]
     interventions: tuple[tuple[str, str], ...]
     ways: tuple[str, str]
+    matrix: tuple[tuple[str, tuple[str, ...]], ...]
+    """From each group, the flips to every group when a person's own changes; none of two."""
 
 
 def flip_section(audit: Audit) -> FlipSection | None:
@@ -61,6 +63,17 @@ def flip_section(audit: Audit) -> FlipSection | None:
         protocols=tuple((name, _PROTOCOLS[name]) for name in protocols),
         interventions=tuple((key, text) for key, text in meanings.items() if key in names),
         ways=ways(audit.target),
+        matrix=_matrix(audit),
+    )
+
+
+def _matrix(audit: Audit) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if "other_group" not in audit.people or "flip_strict_self" not in audit.people:
+        return ()
+    found = audit.self_flips()
+    return tuple(
+        (group_name(int(group), audit.names), tuple(percent(value) for value in row))
+        for group, row in zip(found.index, found.to_numpy(), strict=True)
     )
 
 
