@@ -21,7 +21,12 @@ from fairgear.methods.baselines.neighbors import (
     link_numbers,
     without_links,
 )
-from fairgear.methods.baselines.whole_graph import WholeGraphConfig, WholeGraphTask, outputs
+from fairgear.methods.baselines.whole_graph import (
+    WholeGraphConfig,
+    WholeGraphTask,
+    group_code,
+    outputs,
+)
 from fairgear.nn import objectives
 from fairgear.settings import Range
 from fairgear.training import Validation
@@ -103,9 +108,18 @@ def with_noise(x: Tensor, rate: float, spared: int) -> Tensor:
     return x + noise
 
 
-def flipped(x: Tensor) -> Tensor:
-    """Everybody in the other group, where the last column is s."""
-    return torch.cat([x[:, :-1], 1 - x[:, -1:]], dim=1)
+def flipped(x: Tensor, groups: int = 2, *, drawn: bool = True) -> Tensor:
+    """Everybody in another group, where the last columns are the code of s.
+
+    Of two groups that is the other one. Of several it is drawn, or the next one.
+    """
+    if groups == 2:
+        return torch.cat([x[:, :-1], 1 - x[:, -1:]], dim=1)
+    code = x[:, 1 - groups :]
+    own = torch.cat([1 - code.sum(dim=1, keepdim=True), code], dim=1).argmax(dim=1)
+    steps = torch.randint(1, groups, own.shape, device=x.device) if drawn else 1
+    other = group_code((own + steps) % groups, groups).to(x)
+    return torch.cat([x[:, : 1 - groups], other], dim=1)
 
 
 class NiftyTask(WholeGraphTask):
@@ -123,20 +137,22 @@ class NiftyTask(WholeGraphTask):
         self.optimizers["predictor"] = self.optimizer(self.predictor)
         share = self.config.similarity_weight
         self.weights = {"prediction": 1 - share, "similarity": share}
+        self.groups = max(2, int(self.graph.sens.max()) + 1)
 
     def views(self, batch: NodeBatch) -> tuple[tuple[Tensor, Neighbors], tuple[Tensor, Neighbors]]:
         """Features and neighbours, twice, each with its own noise and missing edges."""
         x, use_sens = batch.inputs(self.graph.x), self.config.use_sens
+        spared = (self.groups - 1) * use_sens
         whole = batch is self.graph.links.everyone
         numbers = self._all_links if whole else link_numbers(batch.neighbors)
         one, other = (
             (
-                with_noise(x, self.config.feature_noise, spared=int(use_sens)),
+                with_noise(x, self.config.feature_noise, spared=spared),
                 without_links(batch.neighbors, numbers, self.config.drop_edges),
             )
             for _ in range(2)
         )
-        return one, (flipped(other[0]) if use_sens else other[0], other[1])
+        return one, (flipped(other[0], self.groups) if use_sens else other[0], other[1])
 
     def terms(
         self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
@@ -163,7 +179,8 @@ class NiftyTask(WholeGraphTask):
         figures = self.scored().figures
         worlds = [self.graph]
         if self.config.use_sens:
-            worlds.append(replace(self.graph, x=flipped(self.graph.x)))
+            moved = flipped(self.graph.x, self.groups, drawn=False)
+            worlds.append(replace(self.graph, x=moved))
         found = [outputs(self.network, world, self.val_rows, self.config) for world in worlds]
         z, logits = (torch.stack([pair[part] for pair in (found[0], found[-1])]) for part in (0, 1))
         everyone = torch.arange(len(self.val_rows), device=z.device)
@@ -183,6 +200,7 @@ class NiftyTask(WholeGraphTask):
 class Nifty(LayeredGraph):
     """A stack of layers with normalised weights, trained on two views."""
 
+    several_groups = True
     config_type = NiftyConfig
     config: NiftyConfig
     task_type = NiftyTask
