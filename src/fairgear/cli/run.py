@@ -47,15 +47,12 @@ def run(
     Parameters
     ----------
     dataset
-        A name from `fairgear datasets list`, or your own file: a table
-        (.csv, .tsv, .txt, .parquet) with --edges or --similarity, or a graph
-        (.pt of PyG, .graphml). [default: synthetic]
+        A name from `fairgear datasets list`, or your own file: a table with
+        --edges or --similarity, or a graph (.pt, .graphml). [default: synthetic]
     method
         From `fairgear methods list`, or MODULE:CLASS. [default: gear]
     overrides
         NAME=VALUE of `fairgear methods show METHOD`, repeatable.
-        `causal` is the model that gear is trained for; an audit
-        under another is `fairgear audit RUN --causal NAME`.
     quick
         Few steps, smaller audit: shows that everything works.
     split

@@ -31,9 +31,9 @@ class FileOptions(Config):
     label: str = ""
     """Column to predict: classes or a number; empty where unknown."""
     task: Annotated[str, OneOf("", "classification", "regression")] = ""
-    """classification or regression. [default: by the label's values]"""
+    """classification or regression. [default: inferred]"""
     sensitive: str = ""
-    """Column of the sensitive attribute, or such as "age<40"."""
+    """Column, or such as race,sex or "age<40"."""
     id: str = ""
     """Column of ids. [default: id, node_id or row numbers]"""
     edges: str = ""
@@ -41,7 +41,7 @@ class FileOptions(Config):
     directed: bool | None = None
     """Edges go from first to second id. [default: as the file says]"""
     weight: str = ""
-    """Column of --edges, or attribute of a graph's edges, with weights."""
+    """Column of --edges, or edge attribute, of weights."""
     similarity: Annotated[float, Range(0, 1)] = 0.0
     """Link rows above this share of a row's top similarity."""
     neighbors: Annotated[int, Range(0, 2**31)] = 0
