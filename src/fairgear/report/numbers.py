@@ -15,10 +15,13 @@ UNDEFINED = "undefined"
 def measure(value: float | None) -> str:
     """A metric's value, three decimals; more where three would hide that it is not zero.
 
-    Below a millionth it counts as zero: bounds near zero often are.
+    Below a millionth it counts as zero: bounds near zero often are. From a thousand on, which only
+    numbers in units of their own are, there are none.
     """
     if value is None or not math.isfinite(value):
         return UNDEFINED
+    if abs(value) >= 1000:
+        return _minus(f"{value:,.0f}")
     return _minus(f"{value:.1g}" if 1e-6 <= abs(value) < 0.0005 else f"{value:.3f}")
 
 
@@ -50,6 +53,8 @@ def plain(value: object) -> str:
     if isinstance(value, int):
         return _minus(f"{value:,}")
     if isinstance(value, float):
+        if abs(value) >= 1000 and math.isfinite(value):
+            return _minus(f"{value:,.0f}")
         return _minus(f"{value:.4g}") if math.isfinite(value) else UNDEFINED
     if isinstance(value, list | tuple):
         return ", ".join(plain(item) for item in value) or "none"

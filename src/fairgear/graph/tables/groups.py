@@ -54,6 +54,7 @@ def groups_of(column: pd.Series, name: str, one: Value | None) -> Groups:
         raise GraphError(what, shown, "two or more groups", step)
     if len(found) > (_FEW if _are_numbers(found) else _MOST):
         step = f'compare with a number, --sensitive "{name}<40", or use --sensitive-against VALUE'
+        step = "name fewer columns" if ", " in name else step
         allowed = f"up to {_MOST} groups, or {_FEW} where they are numbers"
         raise GraphError(what, shown, allowed, step)
     if one is not None:

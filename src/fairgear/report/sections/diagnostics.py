@@ -11,7 +11,7 @@ from fairgear.causal.diagnostics import Effect
 from fairgear.metrics import Interval
 from fairgear.report.numbers import between, count, measure, percent, plain
 
-_WORLDS = {"all 0": "everybody is 0", "all 1": "everybody is 1", "half": "half are 1"}
+_WORLDS = {"half": "half are 1", "mixed": "evenly mixed"}
 _STANDING = {
     True: "Its equations are those that made this graph: the worlds are exact.",
     False: "It is an assumption about this graph: another one can give other worlds, and other "
@@ -67,11 +67,16 @@ class DiagnosticsSection:
     quality: tuple[Explained, ...]
 
 
+def _world(intervention: str) -> str:
+    """What a whole-graph intervention is called: "all 2" is everybody in group 2."""
+    return _WORLDS.get(intervention, intervention.replace("all ", "everybody is "))
+
+
 def diagnostics_section(found: Diagnostics) -> DiagnosticsSection:
     """The section on one causal model."""
     return DiagnosticsSection(
         standing=_STANDING[found.exact],
-        interventions=tuple(_WORLDS.get(e.intervention, e.intervention) for e in found.effects),
+        interventions=tuple(_world(effect.intervention) for effect in found.effects),
         effects=tuple(
             (name, meaning, tuple(shown(effect) for effect in found.effects))
             for name, meaning, shown in _FIGURES
