@@ -206,7 +206,7 @@ def _pairs(cells: pd.Series, lines: Iterable[str], datasets: Iterable[str]) -> s
     shown = [name for name in datasets if name in table]
     heads = [f"| | {' | '.join(shown)} |", "|---|" + "---:|" * len(shown)]
     rows = [
-        f"| {line} | {' | '.join(table.loc[[line], shown].iloc[0]).replace('0.', '.')} |"
+        f"| {line} | {' | '.join(table.loc[[line], shown].to_numpy()[0]).replace('0.', '.')} |"
         for line in lines
         if line in table.index
     ]
