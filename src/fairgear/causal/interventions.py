@@ -10,28 +10,36 @@ from torch import Tensor
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.graph.attributes import largest_groups, other_groups
+from fairgear.graph.attributes import LEVELS, largest_groups, other_groups, quantile_levels
 from fairgear.hashing import node_uniform
 
 if TYPE_CHECKING:
     from fairgear.causal.base import CausalModel
 
 # The whole-graph intervention in which every group has equally many people. All others are numbered
-# by the group that everybody is set to.
+# by the group that everybody is set to; of a number, by the place of its quantile in `LEVELS`, and
+# in the mixture everybody has somebody's value.
 MIXED = 0.5
 
 
-def as_assignment(graph: SensitiveGraph, sens: Tensor | int) -> Tensor:
-    """`sens`, one value for everybody or one each, as a checked int64 vector (n,) of groups."""
-    n, groups = graph.sens.shape[0], graph.num_groups
-    if isinstance(sens, int):
-        sens = torch.full((n,), sens, device=graph.sens.device)
-    each = "0 or 1" if groups == 2 else f"0 to {groups - 1}"
+def as_assignment(graph: SensitiveGraph, sens: Tensor | float) -> Tensor:
+    """`sens`, one value for everybody or one each, as a checked vector (n,) like the graph's."""
+    n = graph.sens.shape[0]
+    if isinstance(sens, int) or (isinstance(sens, float) and graph.continuous):
+        sens = torch.full((n,), sens, device=graph.sens.device, dtype=graph.sens.dtype)
+    if graph.continuous:
+        each = "a finite number"
+    else:
+        each = "0 or 1" if graph.num_groups == 2 else f"0 to {graph.num_groups - 1}"
     what, allowed = "counterfactual sens", f"{n} values, each {each}, or one value for everyone"
     if not isinstance(sens, Tensor):
         got = f"a {type(sens).__name__}"
         raise GraphError(what, got, f"a tensor: {allowed}", "convert it with torch.as_tensor")
-    other = sens[~torch.isin(sens, torch.arange(groups, device=sens.device).to(sens.dtype))]
+    if graph.continuous:
+        other = sens[~torch.isfinite(sens)]
+    else:
+        groups = torch.arange(graph.num_groups, device=sens.device)
+        other = sens[~torch.isin(sens, groups.to(sens.dtype))]
     if tuple(sens.shape) != (n,) or len(other):
         value = f", {float(other.flatten()[0]):g} among the values" if len(other) else ""
         got = f"shape {tuple(sens.shape)}{value}"
@@ -57,30 +65,44 @@ def whole_graph(graph: SensitiveGraph) -> tuple[float, ...]:
     """The whole-graph interventions: everybody in one group, for each of them, and `MIXED`.
 
     With two groups these are the rates 0, 0.5 and 1 of people set to 1. Of many groups, the largest
-    are set.
+    are set. A number has everybody at each of its `LEVELS`.
     """
+    if graph.continuous:
+        return tuple(sorted([MIXED, *map(float, range(len(LEVELS)))]))
     groups = largest_groups(graph.sens.cpu().numpy(), graph.num_groups)
     return tuple(sorted([MIXED, *map(float, groups)]))
 
 
 def intervention_name(graph: SensitiveGraph, which: float) -> str:
     """The name of a whole-graph intervention."""
+    if graph.continuous:
+        return "mixed" if which == MIXED else f"quantile {LEVELS[int(which)]:g}"
     if graph.num_groups == 2:
         return f"rate {which:g}"
     return "mixed" if which == MIXED else f"group {which:g}"
 
 
 def assigned(graph: SensitiveGraph, which: float, *, draw: int = 0, seed: int = 0) -> Tensor:
-    """Everybody's group under a whole-graph intervention; `draw` and `seed` are for `MIXED`."""
+    """Everybody's value under a whole-graph intervention; `draw` and `seed` are for `MIXED`."""
+    if which != MIXED and graph.continuous:
+        value = quantile_levels(graph.sens.cpu().numpy())[int(which)]
+        return torch.full_like(graph.sens, float(value))
     if which != MIXED:
         return torch.full_like(graph.sens, int(which))
     return balanced(graph, draw=draw, seed=seed)
 
 
 def balanced(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
-    """Equally many people in each group, by the rank of their noise; of two, half are set to 1."""
-    n, groups = len(graph.sens), graph.num_groups
+    """Equally many people in each group, by the rank of their noise; of two, half are set to 1.
+
+    The values of a number change hands: the person whose noise is smallest has the lowest.
+    """
     order = node_uniform(graph.node_id, seed, f"rate{draw}").argsort(stable=True)
+    if graph.continuous:
+        values = torch.empty_like(graph.sens)
+        values[order.to(values.device)] = graph.sens.sort().values
+        return values
+    n, groups = len(graph.sens), graph.num_groups
     ends = [round(part * n / groups) for part in range(groups + 1)]
     sens = torch.empty_like(graph.sens)
     for group, (begin, end) in enumerate(pairwise(ends)):
@@ -89,8 +111,13 @@ def balanced(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
 
 
 def changed_groups(graph: SensitiveGraph, rows: Tensor, *, seed: int = 0) -> Tensor:
-    """Another group for each of some people, for the intervention *self*; 1 − s of two groups."""
+    """Another group for each of some people, for the intervention *self*; 1 − s of two groups.
+
+    Of a number, the value of somebody who is drawn.
+    """
     own, ids = (of[rows.to(of.device)].cpu() for of in (graph.sens, graph.node_id))
+    if graph.continuous:
+        return _somebodys(graph, node_uniform(ids, seed, "self")).cpu()
     noise = node_uniform(ids, seed, "self").numpy()
     return torch.from_numpy(other_groups(own.numpy(), noise, graph.num_groups))
 
@@ -100,20 +127,30 @@ def flipped(graph: SensitiveGraph, node: int) -> Tensor:
     return with_group(graph, node, 1 - int(graph.sens[node]))
 
 
-def with_group(graph: SensitiveGraph, node: int, group: int) -> Tensor:
-    """The factual groups but for one person's."""
+def with_group(graph: SensitiveGraph, node: int, group: float) -> Tensor:
+    """The factual values but for one person's."""
     sens = graph.sens.clone()
     sens[node] = group
     return sens
 
 
 def at_random(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
-    """Everybody in any group with equal probability.
+    """Everybody in any group with equal probability; of a number, with the value of somebody.
 
-    For people whose group stays this is the intervention *neighbours*, for the others *both*.
+    For people whose value stays this is the intervention *neighbours*, for the others *both*.
     """
-    noise, groups = node_uniform(graph.node_id, seed, f"random{draw}"), graph.num_groups
+    noise = node_uniform(graph.node_id, seed, f"random{draw}")
+    if graph.continuous:
+        return _somebodys(graph, noise)
+    groups = graph.num_groups
     return (groups - 1 - (noise * groups).long()).to(graph.sens)
+
+
+def _somebodys(graph: SensitiveGraph, noise: Tensor) -> Tensor:
+    """The values at these ranks in [0, 1) of everybody's: draws from the observed law."""
+    values = graph.sens.sort().values
+    place = (noise * len(values)).long().clamp(max=len(values) - 1)
+    return values[place.to(values.device)]
 
 
 def attribute_only(graph: SensitiveGraph, sens: Tensor) -> SensitiveGraph:

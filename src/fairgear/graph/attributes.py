@@ -11,17 +11,25 @@ from numpy.typing import NDArray
 
 from fairgear.errors import GraphError
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 # Groups that an audit sets everybody to; those with most people where there are more.
 MOST_GROUPS = 12
+# Quantiles that an audit sets everybody to where the attribute is a number.
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+# Tables by group show so many equally large ranges of a number.
+BANDS = 5
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One sensitive attribute: its name and the names of its values, which are coded from 0."""
+    """One sensitive attribute: its name and the names of its values, which are coded from 0.
+
+    A number, such as an age, has no names of values.
+    """
 
     name: str
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -29,17 +37,19 @@ class Attributes:
     """One or several sensitive attributes.
 
     A group is a combination of values that somebody has; `sens` holds its number. With one
-    attribute, groups are its values.
+    attribute, groups are its values. A number stands alone and makes no groups; `sens` holds it.
 
     Args:
         each: the attributes.
-        groups: for each group, the code of its value in every attribute.
+        groups: for each group, the code of its value in every attribute; none for a number.
     """
 
     each: tuple[Attribute, ...]
     groups: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
+        if len(self.each) == 1 and not self.each[0].values and not self.groups:
+            return
         fits = all(
             len(group) == len(self.each)
             and all(0 <= code < len(of.values) for code, of in zip(group, self.each, strict=True))
@@ -55,6 +65,16 @@ class Attributes:
         """One attribute."""
         groups = tuple((code,) for code in range(len(values)))
         return cls((Attribute(name, tuple(values)),), groups)
+
+    @classmethod
+    def number(cls, name: str) -> Self:
+        """One attribute that is a number, such as an age."""
+        return cls((Attribute(name),), ())
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the attribute is a number."""
+        return not self.groups
 
     @classmethod
     def crossed(cls, each: Sequence[Attribute], codes: Integers) -> tuple[Self, Integers]:
@@ -105,3 +125,36 @@ def other_groups(sens: Integers, noise: NDArray[np.float64], groups: int) -> Int
     steps = 1 + np.minimum((noise * (groups - 1)).astype(np.int64), groups - 2)
     other: Integers = (sens + steps) % groups
     return other
+
+
+def quantile_levels(sens: Floats) -> Floats:
+    """The values of a number that an audit sets everybody to: the quantiles `LEVELS`."""
+    found: Floats = np.quantile(sens, LEVELS, method="inverted_cdf")
+    return found
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Ranges of a number, `BANDS` equally large parts of the people, in place of groups.
+
+    Args:
+        ends: the largest value of each range but the last, ascending.
+        names: such as "18 to 27", from the smallest and largest value in the range.
+    """
+
+    ends: tuple[float, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sens: Floats) -> Self:
+        """Those of some people. Where many share a value there are fewer."""
+        cuts = np.quantile(sens, np.arange(1, BANDS) / BANDS, method="inverted_cdf")
+        ends = np.unique(cuts[cuts < sens.max(initial=-np.inf)])
+        codes = np.searchsorted(ends, sens, side="left")
+        parts = [sens[codes == code] for code in range(len(ends) + 1)]
+        names = tuple(f"{part.min():.4g} to {part.max():.4g}" for part in parts)
+        return cls(tuple(ends.tolist()), names)
+
+    def codes(self, sens: Floats) -> Integers:
+        """The number of everybody's range, from 0."""
+        return np.searchsorted(np.array(self.ends), sens, side="left").astype(np.int64)

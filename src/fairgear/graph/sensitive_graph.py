@@ -23,8 +23,17 @@ if TYPE_CHECKING:
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 # PyG's storage holds no None: these read as None where they are missing.
-OPTIONAL = ("attributes", "sens_column", "latent", "raw", "mechanism", "stored", "edge_weight")
-NODE_FIELDS = ("x", "y", "sens", "node_id", "latent", "raw", *MASKS)
+OPTIONAL = (
+    "attributes",
+    "sens_known",
+    "sens_column",
+    "latent",
+    "raw",
+    "mechanism",
+    "stored",
+    "edge_weight",
+)
+NODE_FIELDS = ("x", "y", "sens", "sens_known", "node_id", "latent", "raw", *MASKS)
 FIELDS = (*NODE_FIELDS, "edge_index", "sens_kind", "name", "feature_names", *OPTIONAL)
 
 
@@ -38,9 +47,12 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         y: labels: classes from 0 as int64, −1 where unknown, or numbers as float64, NaN where
             unknown; all unknown if not given. A field `label_names` may name the classes.
         sens: everybody's group by the sensitive attributes, int64: 0 and 1 for the binary kind,
-            0 to m − 1 for the categorical one.
+            0 to m − 1 for the categorical one; the number itself, float64, for the continuous one.
+        sens_known: whose attribute is known, True or False; None where everybody's is. For the
+            others `sens` holds a guess.
         sens_column: the column of `x` that holds `sens`, or None.
-        sens_kind: "binary" or "categorical"; that of `attributes` where they are given.
+        sens_kind: "binary", "categorical" or "continuous"; that of `attributes` where they are
+            given.
         attributes: names and values of the sensitive attributes, and the groups they make. Values
             have their codes for names if not given.
         node_id: stable ids, kept when nodes are reordered; row numbers if not given.
@@ -64,6 +76,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         edge_index: Tensor
         y: Tensor
         sens: Tensor
+        sens_known: Tensor | None
         sens_column: int | None
         sens_kind: str
         attributes: Attributes | None
@@ -87,6 +100,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         y: Tensor | None = None,
         sens: Tensor | None = None,
         *,
+        sens_known: Tensor | None = None,
         sens_column: int | None = None,
         sens_kind: str = "binary",
         attributes: Attributes | None = None,
@@ -134,6 +148,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             validation.check_weights(edge_weight, edge_index, n, directed=directed)
         attributes = validation.checked_attributes(attributes, sens_kind, sens)
         groups = 2 if attributes is None else len(attributes)
+        validation.check_known(sens_known, n)
         same = stored is not None and x_known and stored.holds("sens", sens)
         if stored is None or not same or sens_column != stored.sens_column:
             validation.check_sensitive(sens, x, sens_column, groups)
@@ -152,8 +167,9 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         validation.check_extra(extra)
         super().__init__(x=x, edge_index=edge_index, y=y, **extra)
         self.sens = sens
+        self.sens_known = sens_known
         self.sens_column = sens_column
-        self.sens_kind = "binary" if groups == 2 else "categorical"
+        self.sens_kind = {0: "continuous", 2: "binary"}.get(groups, "categorical")
         self.attributes = attributes
         self.node_id = node_id
         for key, mask in masks.items():
@@ -195,8 +211,17 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         return not self.directed and self.edge_weight is None
 
     @property
+    def continuous(self) -> bool:
+        """Whether the sensitive attribute is a number, such as an age."""
+        return self.attributes is not None and self.attributes.continuous
+
+    @property
     def num_groups(self) -> int:
-        """Groups by the sensitive attributes; `sens` numbers them from 0."""
+        """Groups by the sensitive attributes; `sens` numbers them from 0. A number has none."""
+        if self.attributes is not None and self.attributes.continuous:
+            name = self.attributes.name
+            step = f'compare two groups, such as --sensitive "{name}<40"'
+            raise GraphError(f"sensitive attribute {name!r}", "a number", "groups", step)
         return 2 if self.attributes is None else len(self.attributes)
 
     @property
@@ -258,6 +283,8 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             digest.update(b"directed;")
         if "edge_index" in fields and self.edge_weight is not None:
             fields = (*fields, "edge_weight")
+        if "sens" in fields and self.sens_known is not None:
+            fields = (*fields, "sens_known")
         for key in fields:
             value = self[key]
             content = self.stored.digest(key, value) if self.stored else None
@@ -272,9 +299,11 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
 def groups_around(graph: SensitiveGraph) -> Tensor:
     """The mean of the groups' code over each person and their neighbours.
 
-    (n,) the mean of s where there are two groups; (n, groups − 1) the share of each group but the
-    first where there are more.
+    (n,) the mean of s where there are two groups or s is a number; (n, groups − 1) the share of
+    each group but the first where there are more.
     """
+    if graph.continuous:
+        return closed_neighborhood_mean(graph.sens, graph.edge_index, graph.edge_weight)
     groups = range(1, graph.num_groups)
     edges, weight = graph.edge_index, graph.edge_weight
     parts = [closed_neighborhood_mean(graph.sens == group, edges, weight) for group in groups]

@@ -14,7 +14,7 @@ from fairgear.graph.attributes import Attributes
 from fairgear.graph.edges import in_order
 from fairgear.hashing import mix
 
-SENSITIVE_KINDS = ("binary", "categorical")
+SENSITIVE_KINDS = ("binary", "categorical", "continuous")
 
 
 def check_features(x: Tensor) -> None:
@@ -155,15 +155,25 @@ def checked_attributes(attributes: Attributes | None, kind: str, sens: Tensor) -
         raise GraphError("sens_kind", repr(kind), SENSITIVE_KINDS, "declare a known kind")
     if attributes is not None or kind == "binary":
         return attributes
+    if kind == "continuous":
+        return Attributes.number("s")
     _check_vector("sensitive attribute sens", sens, len(sens), torch.int64)
     return Attributes.single("s", [str(code) for code in range(int(sens.max()) + 1)])
 
 
 def check_sensitive(sens: Tensor, x: Tensor, column: int | None, groups: int) -> None:
-    """The sensitive attribute numbers the groups and agrees with its column of x."""
+    """The sensitive attribute numbers the groups and agrees with its column of x.
+
+    Without groups it is a number, finite and not the same for everybody.
+    """
     what = "sensitive attribute sens"
-    _check_vector(what, sens, x.shape[0], torch.int64)
-    if groups == 2:
+    _check_vector(what, sens, x.shape[0], torch.int64 if groups else torch.float64)
+    if not groups:
+        wrong = int((~torch.isfinite(sens)).sum())
+        if wrong:
+            step = "complete them, or leave those people out"
+            raise GraphError(what, f"{wrong} NaN or infinite values", "finite numbers", step)
+    elif groups == 2:
         next_step = 'recode the attribute to two groups, or declare sens_kind="categorical"'
         _check_values(f"{what}, declared binary", sens, (0, 1), "0 or 1", next_step)
     else:
@@ -186,6 +196,16 @@ def check_sensitive(sens: Tensor, x: Tensor, column: int | None, groups: int) ->
             "the values of sens, unscaled",
             "leave that column out of scaling or correct sens_column",
         )
+
+
+def check_known(known: Tensor | None, num_nodes: int) -> None:
+    """Whose attribute is known is True or False, and somebody's is."""
+    if known is None:
+        return
+    _check_vector("sens_known", known, num_nodes, torch.bool)
+    if not bool(known.any()):
+        step = "name another column, or ask some people"
+        raise GraphError("sens_known", "nobody", "people whose attribute is known", step)
 
 
 def check_node_ids(node_id: Tensor, num_nodes: int) -> None:
