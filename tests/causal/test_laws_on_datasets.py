@@ -69,6 +69,7 @@ MODELS_OF = {
     "german": OWN_EDGES,
     "nba": OWN_EDGES,
     "meps": SIMILARITY,
+    "meps-expenses": ("similarity shift", "similarity quantile", *FEATURES),
     "diabetes": SIMILARITY,
 }
 # People of large graphs for fitted models, which compare every pair.
@@ -129,6 +130,7 @@ def some_people_of(name: str) -> SensitiveGraph:
         SensitiveGraph(
             edge_index=edges[:, (edges < n).all(dim=0)],
             sens_column=graph.sens_column,
+            attributes=graph.attributes,
             feature_names=graph.feature_names,
             **fields,
         )
@@ -249,10 +251,11 @@ def test_one_row_alone_moves_as_among_all(name: str, features: str) -> None:
     table = (graph.x if graph.raw is None else graph.raw).double().numpy()
     sens, ids = graph.sens.numpy(), graph.node_id
     model = FEATURE_MODELS[features]().fit(table, sens, Columns.of(graph))
-    everybody = model.moved(table, sens, 1 - sens, ids, seed=0)
+    other = (sens + 1) % graph.num_groups
+    everybody = model.moved(table, sens, other, ids, seed=0)
     for row in range(0, len(sens), len(sens) // 15):
         one = slice(row, row + 1)
-        alone = model.moved(table[one], sens[one], 1 - sens[one], ids[one], seed=0)
+        alone = model.moved(table[one], sens[one], other[one], ids[one], seed=0)
         assert np.array_equal(alone[0], everybody[row])
 
 

@@ -38,6 +38,7 @@ def test_list_and_stats_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         "german",
         "nba",
         "meps",
+        "meps-expenses",
         "diabetes",
     ]
     assert listed[0]["files"] == []

@@ -49,6 +49,11 @@ def meps() -> SensitiveGraph:
 
 
 @pytest.fixture(scope="package")
+def expenses() -> SensitiveGraph:
+    return load_or_skip("meps-expenses")
+
+
+@pytest.fixture(scope="package")
 def diabetes() -> SensitiveGraph:
     return load_or_skip("diabetes")
 

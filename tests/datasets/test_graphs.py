@@ -151,6 +151,21 @@ def test_meps_is_its_file_row_by_row(meps: SensitiveGraph) -> None:
     assert gone.isdisjoint(meps.feature_names)
 
 
+def test_expenses_are_the_same_people_in_three_groups(
+    meps: SensitiveGraph, expenses: SensitiveGraph
+) -> None:
+    with bz2.open(Path(os.environ["FAIRGEAR_DATA"], "meps/meps.csv.bz2"), "rt") as lines:
+        rows = list(csv.DictReader(lines))
+    assert expenses.attributes is not None
+    names = [expenses.attributes.names[group] for group in expenses.sens]
+    for row, name in zip(rows, names, strict=True):
+        black, hispanic = float(row["black"]), float(row["hisp"])
+        assert name == ("Hispanic" if hispanic else "Black" if black else "other")
+    assert expenses.y.tolist() == [float(row["ldrugexp"]) for row in rows]
+    assert expenses.target.kind == "regression"
+    assert set(meps.feature_names) == {*expenses.feature_names, "blhisp"}
+
+
 def test_diabetes_needs_no_file(diabetes: SensitiveGraph) -> None:
     data, target = load_diabetes(return_X_y=True, scaled=False)
     assert diabetes.sens.tolist() == [int(value == 2) for value in data[:, 1]]

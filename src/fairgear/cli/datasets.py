@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,13 +87,7 @@ def stats(
     if json:
         print_json(counted)
         return
-    rows = [
-        (
-            k.replace("_", " "),
-            f"{v:,.3f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else v,
-        )
-        for k, v in counted.items()
-    ]
+    rows = [(key.replace("_", " "), _shown(value)) for key, value in counted.items()]
     print_table(f"Statistics of {dataset}", ("statistic", "value"), rows)
 
 
@@ -185,3 +180,9 @@ def store(
 def _download_size(dataset: Dataset) -> str:
     size = sum(file.size for file in dataset.files)
     return f"{size / 1e6:.1f} MB" if size else "none"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return "–" if math.isnan(value) else f"{value:,.3f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -21,16 +21,32 @@ _HEALTH = {"vegood": "very good", "good": "good", "fair": "fair", "poor": "poor"
 _INCOME = {"poverty": "poor", "lowincome": "low", "midincome": "middle"}
 # Functions of other columns, and parts of the sensitive one.
 _DERIVED = ["age2", "linc", "vgh", "fph", "black", "hisp"]
+_MONEY = "expenses are no need: who has less money or worse insurance spends less when as ill"
+_SELECTED = "only people with some expenses, so that those who bought nothing are missing"
+_SURVEY = "survey weights and households are not in the file"
 
 
 def load_meps() -> SensitiveGraph:
     """10,391 people; sensitive blhisp, label: drug expenses above the median."""
     frame = pd.read_csv(fetch(TABLE))
     above = frame["drugexp"] > frame["drugexp"].median()
+    return alike_graph(MEPS, _features(frame).assign(**{MEPS.label: above.astype(int)}))
+
+
+def load_meps_expenses() -> SensitiveGraph:
+    """The same people; sensitive ethnicity, of three groups, label: the logarithm of expenses."""
+    frame = pd.read_csv(fetch(TABLE))
+    ethnicity = np.where(frame["black"] == 1, "Black", "other")
+    ethnicity = np.where(frame["hisp"] == 1, "Hispanic", ethnicity)
+    table = _features(frame).drop(columns="blhisp").assign(ethnicity=ethnicity)
+    return alike_graph(EXPENSES, table.assign(**{EXPENSES.label: frame["ldrugexp"]}))
+
+
+def _features(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the label, and with one column for each category."""
     health, income = _level(frame, _HEALTH, "excellent"), _level(frame, _INCOME, "high")
     unused = ["drugexp", "ldrugexp", *_DERIVED, *_HEALTH, *_INCOME]
-    frame = frame.drop(columns=unused).assign(health=health, income_group=income)
-    return alike_graph(MEPS, frame.assign(**{MEPS.label: above.astype(int)}))
+    return frame.drop(columns=unused).assign(health=health, income_group=income)
 
 
 def _level(frame: pd.DataFrame, indicators: dict[str, str], otherwise: str) -> pd.Series:
@@ -49,9 +65,26 @@ MEPS = Dataset(
     source="linearmodels, by all signs after Cameron and Trivedi; Medical Expenditure Panel Survey",
     licence="none stated for the data; NCSA for the package that has it",
     problems=(
-        "expenses are no need: who has less money or worse insurance spends less when as ill",
-        "only people with some expenses, so that those who bought nothing are missing",
+        _MONEY,
+        _SELECTED,
         "blhisp puts black and Hispanic people together; everybody else is 0",
-        "survey weights and households are not in the file",
+        _SURVEY,
+    ),
+)
+
+EXPENSES = Dataset(
+    name="meps-expenses",
+    summary="the same people in three groups by ethnicity; how expensive are their drugs?",
+    load=load_meps_expenses,
+    sensitive="ethnicity",
+    label="log_drugexp",
+    files=(TABLE,),
+    source=MEPS.source,
+    licence=MEPS.licence,
+    problems=(
+        _MONEY,
+        _SELECTED,
+        "Hispanic people are of any race; everybody who is neither is 'other'",
+        _SURVEY,
     ),
 )
