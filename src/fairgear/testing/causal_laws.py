@@ -24,8 +24,9 @@ def check_causal_model(
 ) -> tuple[str, ...]:
     """Check that a causal model keeps every law on one graph; a broken law is a ContractError.
 
-    `make` returns a new, unfitted model at each call. The factual graph has both groups; `seed` is
-    that of the random assignment and of the model's noise. Returns the names of the laws.
+    `make` returns a new, unfitted model at each call. The factual graph has every group, or several
+    values of a number; `seed` is that of the random assignment, in which everybody has any group
+    or somebody's number, and of the model's noise. Returns the names of the laws.
     """
     model, sens = make().fit(graph), at_random(graph, seed=seed)
     world = model.counterfactual(graph, sens, seed=seed)
