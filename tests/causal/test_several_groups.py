@@ -266,6 +266,7 @@ def test_weights_follow_several_groups_and_keep_every_law() -> None:
     assert abs(found["groups 0-2"] + 1) < 0.15
     world = model.counterfactual(weighted, 1)
     assert world.edge_weight is not None
+    assert weighted.edge_weight is not None
     assert world.edge_weight.log().mean() > weighted.edge_weight.log().mean() + 0.2
 
 
