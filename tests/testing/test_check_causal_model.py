@@ -40,7 +40,8 @@ class Careless(CausalModel):
                 x[moved, 0] += self.calls
             case "attribute" if bool(moved.any()):
                 sens = sens.clone()
-                sens[moved.nonzero()[0]] ^= 1
+                first = moved.nonzero()[0]
+                sens[first] = graph.sens[first]
                 x[:, 1] = sens.float()
             case "features" if bool(moved.any()):
                 x[~moved, 0] += 1
@@ -51,6 +52,22 @@ class Careless(CausalModel):
         return graph.replace(x=x, sens=sens)
 
 
+def kinds(kind: str) -> SensitiveGraph:
+    """Two groups, three, or a number, in column 1."""
+    graph = random_graph(40, 80)
+    if kind == "two groups":
+        return graph
+    draw = torch.Generator().manual_seed(1)
+    sens = torch.randint(3, (40,), generator=draw)
+    if kind == "a number":
+        sens = 20 + 50 * torch.rand(40, generator=draw, dtype=torch.float64)
+    x = graph.x.clone()
+    x[:, 1] = sens.float()
+    declared = "continuous" if kind == "a number" else "categorical"
+    return graph.replace(x=x, sens=sens, sens_kind=declared)
+
+
+@pytest.mark.parametrize("kind", ["two groups", "three groups", "a number"])
 @pytest.mark.parametrize(
     ("fault", "law"),
     [
@@ -62,7 +79,7 @@ class Careless(CausalModel):
         ("order", "order of the people"),
     ],
 )
-def test_a_broken_law_is_found(fault: str, law: str) -> None:
+def test_a_broken_law_is_found(fault: str, law: str, kind: str) -> None:
     with pytest.raises(ContractError, match=law):
-        check_causal_model(lambda: Careless(fault), random_graph(40, 80))
-    assert check_causal_model(Careless, random_graph(40, 80))
+        check_causal_model(lambda: Careless(fault), kinds(kind))
+    assert check_causal_model(Careless, kinds(kind))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.causal.base import CAUSAL_MODELS, FeatureCausalModel
@@ -17,7 +18,7 @@ from fairgear.causal.interventions import as_assignment
 from fairgear.causal.local import LocalWorld, Snapshot, changing
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.graph.attributes import largest_groups
+from fairgear.graph.attributes import LEVELS, largest_groups, quantile_levels
 from fairgear.settings import check_seed
 
 EDGES = ("distance", "cosine", "fixed")
@@ -90,14 +91,16 @@ class FittedCausalModel(FeatureCausalModel):
             if self.edges != "distance":
                 what, step = f"edges={self.edges!r}", "use edges='distance' or edges='fixed'"
                 raise GraphError(what, f"{self._linked} edges", "undirected, unweighted ones", step)
-            if graph.num_groups == 2:
-                # Its terms are those of two groups; of more, such edges stay.
-                self._links = LinkLaw.of(graph, gate=self.gate, seed=self.seed)
+            self._links = LinkLaw.of(graph, gate=self.gate, seed=self.seed)
             return
         law = EdgeLaw.of(self.edges, factual, graph.sens_column, gate=self.gate, seed=self.seed)
         if factual.n > self.exact_up_to:
-            groups = largest_groups(factual.sens, factual.groups)
-            values = {f"all {group}": np.full_like(factual.sens, group) for group in groups}
+            if factual.groups:
+                groups = largest_groups(factual.sens, factual.groups)
+                values = {f"all {group}": np.full_like(factual.sens, group) for group in groups}
+            else:
+                levels = zip(LEVELS, quantile_levels(factual.sens), strict=True)
+                values = {f"quantile {at:g}": np.full_like(factual.sens, v) for at, v in levels}
             law = law.with_missed({k: self._world(factual, s, seed=0) for k, s in values.items()})
         self._edges = law
 
@@ -165,7 +168,7 @@ class FittedCausalModel(FeatureCausalModel):
         )
         return replace(world, removed=removed, added=added)
 
-    def _world(self, factual: Factual, sens: Integers, seed: int) -> World:
+    def _world(self, factual: Factual, sens: NDArray[Any], seed: int) -> World:
         ids = torch.from_numpy(factual.ids)
         table = self.feature_model.moved(factual.table, factual.sens, sens, ids, seed=seed)
         return World(factual, table, sens)

@@ -14,7 +14,14 @@ shape   where S_i = 1, stretch · (U_i + skew · √(1 + U_i²)) in place of U_i
 w_n     adds w_n · mean of w·Z over i and its neighbours to the score of Y_i
 
 With `groups` m above 2, S_i is uniform on 0 to m − 1, X_i adds v_S with a direction v_s for each
-group but the first, and the label takes S/(m − 1) where it takes S.
+group but the first, and the label takes S/(m − 1) where it takes S. With `second_groups` k above 1
+there is a second attribute T, uniform on 0 to k − 1: X_i adds v_S + u_T, the label takes
+S/(m − 1) + T/(k − 1), and edges a·(the share of the two attributes that agree). `graph.sens` is
+S·k + T.
+
+With `continuous`, S_i is a number, uniform on 0 to 1: edges take a·max(0, 1 − |S_i − S_j|) where
+they take a·1[S_i = S_j], and features change their shape in proportion to S. Where S is 0 or 1,
+these are the equations of two groups.
 
 Two more give edges directions and weights; means over neighbours are then over those to whom i
 points, by their weights (`closed_neighborhood_mean`):
@@ -27,6 +34,7 @@ weighted  an edge has the weight 2^(10·(the left side less the threshold)), in 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Annotated, Any
 
 import numpy as np
@@ -39,7 +47,7 @@ from fairgear.causal.local import LocalWorld, Snapshot, changing
 from fairgear.causal.surroundings import Surroundings
 from fairgear.causal.synthetic_pairs import SyntheticPairs
 from fairgear.errors import GraphError, ParameterError
-from fairgear.graph import Attributes, SensitiveGraph, closed_neighborhood_mean
+from fairgear.graph import Attribute, Attributes, SensitiveGraph, closed_neighborhood_mean
 from fairgear.graph.targets import MOST_CLASSES, known_labels
 from fairgear.settings import Config, Range, check_seed
 
@@ -55,7 +63,7 @@ class SyntheticSettings(Config):
         n: people.
         p: the share with s = 1.
         d_z, d: latent variables, and how many of them are seen as features.
-        a: how much nearer people of the same group are.
+        a: how much nearer people of the same group, or of the same number, are.
         w_s: the weight of the neighbourhood's s in the label.
         threshold: of the cosine, from which people are joined.
         w_n: the weight of the neighbourhood's latent scores in the label.
@@ -67,6 +75,8 @@ class SyntheticSettings(Config):
         reach: how much nearer those who score high are, where edges are arcs.
         classes: of the label.
         number: whether the label is a number, the score itself.
+        continuous: whether s is a number, uniform on 0 to 1; `p` then says nothing.
+        second_groups: values of a second attribute, which makes groups with the first; 1 is none.
     """
 
     n: Annotated[int, Range(1, 2**40)] = 2000
@@ -85,11 +95,27 @@ class SyntheticSettings(Config):
     reach: Annotated[float, Range(0, 1)] = 0.1
     classes: Annotated[int, Range(2, MOST_CLASSES)] = 2
     number: bool = False
+    continuous: bool = False
+    second_groups: Annotated[int, Range(1, 100)] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.d > self.d_z:
             raise ParameterError("setting d", self.d, f"at most d_z, {self.d_z}", "change d or d_z")
+        if self.continuous and self.groups * self.second_groups > 2:
+            got, allowed = "groups of a number", "groups=2 and second_groups=1"
+            raise ParameterError("setting continuous", got, allowed, "leave the groups out")
+
+    @property
+    def attributes(self) -> Attributes | None:
+        """Of the sampled graph; None for two groups."""
+        if self.continuous:
+            return Attributes.number("s")
+        first, second = (tuple(map(str, range(m))) for m in (self.groups, self.second_groups))
+        if self.second_groups == 1:
+            return None if self.groups == 2 else Attributes.single("s", first)
+        groups = tuple(product(range(self.groups), range(self.second_groups)))
+        return Attributes((Attribute("s", first), Attribute("t", second)), groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,12 +160,22 @@ class SyntheticMechanism:
 
     def total(self, own: Tensor, sens_around: Tensor, own_around: Tensor) -> Tensor:
         """The score from a person's own part and the means of `spread` around them."""
-        weight = self.settings.w_s / (self.settings.groups - 1)
+        steps = (self.settings.groups - 1) * max(1, self.settings.second_groups - 1)
+        weight = self.settings.w_s / steps
         return own + weight * sens_around + self.settings.w_n * own_around
 
     def spread(self, own: Tensor, sens: Tensor) -> tuple[Tensor, Tensor]:
         """What of a person enters the scores of their neighbours; sums are exact."""
-        return sens.double(), (own / _STEP).round() * _STEP
+        return self._height(sens), (own / _STEP).round() * _STEP
+
+    def _height(self, sens: Tensor) -> Tensor:
+        """What the label takes of s, in steps whose sums are exact."""
+        if self.settings.continuous:
+            return (sens / _STEP).round() * _STEP
+        if self.settings.second_groups == 1:
+            return sens.double()
+        first, second = self.settings.groups - 1, self.settings.second_groups - 1
+        return (sens // (second + 1) * second + sens % (second + 1) * first).double()
 
     def own_scores(self, latent: Tensor) -> Tensor:
         """The part of the score that is a person's own."""
@@ -154,7 +190,7 @@ class SyntheticMechanism:
         """The sensitive column, then d columns: what is seen of Z, as the group's shape has it."""
         v, columns = self.v.to(latent.device), self.columns.to(latent.device)
         one = sens.to(latent.dtype)[:, None]
-        moved = one * v if self.settings.groups == 2 else v[sens]
+        moved = one * v if v.dim() == 1 else v[sens]
         seen = latent[:, columns]
         if self.settings.noise:
             seen = seen + self.settings.noise * latent[:, self.settings.d_z :]
@@ -162,7 +198,10 @@ class SyntheticMechanism:
             # Sums, products and roots alone: they round the same wherever a row stands.
             skew, stretch = self.skew.to(latent.device), self.stretch.to(latent.device)
             bent = stretch * (seen + skew * (1 + seen * seen).sqrt())
-            seen = torch.where(one >= 1, bent, seen)
+            if self.settings.continuous:
+                seen = seen + one * (bent - seen)
+            else:
+                seen = torch.where(one >= 1, bent, seen)
         return torch.cat([one, seen + moved], dim=1).float()
 
 
@@ -175,7 +214,11 @@ def sample(
     columns = torch.from_numpy(np.sort(rng.choice(settings.d_z, settings.d, replace=False)))
     v = torch.from_numpy(rng.standard_normal(settings.d))
     w = torch.from_numpy(rng.standard_normal(settings.d_z))
-    sens = torch.from_numpy((rng.random(settings.n) < settings.p).astype(np.int64))
+    uniform = rng.random(settings.n)
+    sens = torch.from_numpy((uniform < settings.p).astype(np.int64))
+    if settings.continuous:
+        # In steps that a float32 column holds exactly.
+        sens = torch.from_numpy(np.floor(uniform / _STEP) * _STEP)
     latent = torch.from_numpy(rng.standard_normal((settings.n, settings.d_z)))
     # Drawn last, so that everything else is the paper's whatever these are.
     stretch, skew = settings.shape * torch.from_numpy(rng.standard_normal((2, settings.d)))
@@ -186,6 +229,13 @@ def sample(
         sens = torch.from_numpy(rng.integers(settings.groups, size=settings.n))
         more = torch.from_numpy(rng.standard_normal((settings.groups - 2, settings.d)))
         v = torch.cat([torch.zeros_like(v)[None], v[None], more])
+    if settings.second_groups > 1:
+        second = torch.from_numpy(rng.integers(settings.second_groups, size=settings.n))
+        u = torch.from_numpy(rng.standard_normal((settings.second_groups, settings.d)))
+        u[0] = 0
+        v = v if v.dim() == 2 else torch.stack([torch.zeros_like(v), v])
+        sens = sens * settings.second_groups + second
+        v = (v[:, None] + u).flatten(end_dim=1)
     draft = SyntheticMechanism(settings, v, w, columns, stretch.exp(), skew.tanh(), 0.0)
     edges = _pairs_of(draft, latent).fields(sens)
     edge_index, edge_weight = edges["edge_index"], edges.get("edge_weight")
@@ -201,7 +251,7 @@ def sample(
         mechanism.labels(scores),
         sens,
         sens_column=0,
-        attributes=_unnamed(settings.groups),
+        attributes=settings.attributes,
         name=name,
         feature_names=["s", *(f"z{int(c)}" for c in columns)],
         latent=latent,
@@ -210,11 +260,6 @@ def sample(
         edge_weight=edge_weight,
         **names,
     )
-
-
-def _unnamed(groups: int) -> Attributes | None:
-    names = [str(group) for group in range(groups)]
-    return None if groups == 2 else Attributes.single("s", names)
 
 
 class SyntheticCausalModel(CausalModel):

@@ -43,7 +43,7 @@ class SyntheticPairs:
             return {"edge_index": self.edges(sens)}
         pairs, cosines = (found.to(sens.device) for found in self._found)
         arcs, near = torch.cat([pairs, pairs.flip(0)], dim=1), torch.cat([cosines, cosines])
-        near = near + self._settings.a * (sens[arcs[0]] == sens[arcs[1]])
+        near = near + self._settings.a * self._agreement(sens[arcs[0]], sens[arcs[1]])
         if self._settings.directed:
             near = near + self._pull.to(sens.device)[arcs[1]]
         reached = near >= self._settings.threshold
@@ -75,7 +75,7 @@ class SyntheticPairs:
     def edges(self, sens: Tensor) -> Tensor:
         """The edges of the world in which the attribute is `sens`."""
         pairs, cosines = (found.to(sens.device) for found in self._found)
-        same = sens[pairs[0]] == sens[pairs[1]]
+        same = self._agreement(sens[pairs[0]], sens[pairs[1]])
         reached = cosines + self._settings.a * same >= self._settings.threshold
         return undirected_edges(pairs[:, reached], len(sens))
 
@@ -91,10 +91,20 @@ class SyntheticPairs:
         for person, value in zip(people.tolist(), after.tolist(), strict=True):
             new[pairs == person] = value
         was, is_now = (
-            cosines + self._settings.a * (one[0] == one[1]) >= self._settings.threshold
+            cosines + self._settings.a * self._agreement(*one) >= self._settings.threshold
             for one in (old, new)
         )
         return pairs[:, was & ~is_now], pairs[:, is_now & ~was]
+
+    def _agreement(self, one: Tensor, other: Tensor) -> Tensor:
+        """How much the attributes of two people agree, 0 to 1."""
+        if self._settings.continuous:
+            return (1 - (one - other).abs()).clamp(min=0)
+        values = self._settings.second_groups
+        if values == 1:
+            return one == other
+        first, second = one // values == other // values, one % values == other % values
+        return (first.double() + second.double()) / 2
 
     @cached_property
     def _incident(self) -> tuple[Tensor, Tensor]:

@@ -24,10 +24,12 @@ def check_causal_model(
 ) -> tuple[str, ...]:
     """Check that a causal model keeps every law on one graph; a broken law is a ContractError.
 
-    `make` returns a new, unfitted model at each call. The factual graph has both groups; `seed` is
-    that of the random assignment and of the model's noise. Returns the names of the laws.
+    `make` returns a new, unfitted model at each call. The factual graph has every group, or several
+    values of a number; `seed` is that of the random assignment, in which everybody has any group,
+    or half of the people somebody's number, and of the model's noise. Returns the names of the
+    laws.
     """
-    model, sens = make().fit(graph), at_random(graph, seed=seed)
+    model, sens = make().fit(graph), _assignment(graph, seed)
     world = model.counterfactual(graph, sens, seed=seed)
     case = _Case(make, model, graph, sens, world, seed)
     laws = {
@@ -43,6 +45,15 @@ def check_causal_model(
             law()
             shown.advance()
     return tuple(laws)
+
+
+def _assignment(graph: SensitiveGraph, seed: int) -> Tensor:
+    """Some people have another value and some have not: laws bind both."""
+    drawn = at_random(graph, seed=seed)
+    if not graph.continuous:
+        return drawn
+    stays = node_uniform(graph.node_id, seed, "stays").to(drawn.device) < 0.5
+    return torch.where(stays, graph.sens, drawn)
 
 
 @dataclass(frozen=True)

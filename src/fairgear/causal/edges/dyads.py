@@ -7,7 +7,8 @@ reciprocity and
     l_ij = intercept + γ·likeness + c_out·h_i + c_in·h_j + G[s_i, s_j]
 
 h_i = log(1 + people other than j to whom i points), h_j = log(1 + people other than i who point to
-j); G[0, 0] = 0 and G need not be symmetric.
+j); G[0, 0] = 0 and G need not be symmetric. Of more than five groups, one level for pairs of the
+same group stands for G; of a number, its difference and both numbers do.
 
 Every world shares one uniform number a dyad, a hash of the seed and the two ids. Where the chances
 become others, a dyad stays as it is with the chance min(1, P'/P) of its own state, and else takes
@@ -35,14 +36,10 @@ from fairgear.causal.edges.regression import (
     maximised,
     sandwich,
 )
-from fairgear.causal.edges.terms import DistanceTerms, EdgeTerms
+from fairgear.causal.edges.terms import DistanceTerms
 from fairgear.graph import SensitiveGraph
 from fairgear.hashing import pair_uniform
 
-PARAMETERS = (
-    *("intercept", "likeness", "degree out", "degree in"),
-    *("groups 0-1", "groups 1-0", "groups 1-1", "reciprocity"),
-)
 # Dyads in memory at a time.
 _BLOCK = 1 << 17
 
@@ -89,20 +86,32 @@ class Arcs:
         at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
         return np.asarray(self._keys[at] == wanted, dtype=np.int64)
 
-    def design(self, alike: Floats, sens: Integers, source: Integers, target: Integers) -> Floats:
-        """(m, 7): the regressors of l for some arcs, in the order of `PARAMETERS`."""
+    def design(
+        self,
+        terms: DistanceTerms,
+        alike: Floats,
+        sens: NDArray[Any],
+        source: Integers,
+        target: Integers,
+    ) -> Floats:
+        """The regressors of l for some arcs, in the order of `parameters_of`."""
         there = self.present(source, target)
         outgoing, incoming = self._counts
-        groups = 2 * sens[source] + sens[target]
         return np.column_stack(
             [
                 np.ones(len(source)),
                 alike,
                 self._logs[outgoing[source] - there],
                 self._logs[incoming[target] - there],
-                *(groups == level for level in (1, 2, 3)),
+                *terms.between_ends(sens[source], sens[target]),
             ]
         )
+
+
+def parameters_of(terms: DistanceTerms) -> tuple[str, ...]:
+    """The names of θ."""
+    first = ("intercept", "likeness", "degree out", "degree in")
+    return (*first, *terms.arc_levels, "reciprocity")
 
 
 def linear(design: Floats, theta: Floats) -> Floats:
@@ -127,13 +136,14 @@ class DyadRegression:
     Entry 2d is the arc of dyad d from its first person to its second, entry 2d + 1 the other.
     """
 
-    def __init__(self, terms: EdgeTerms, arcs: Arcs, dyads: Pairs) -> None:
+    def __init__(self, terms: DistanceTerms, arcs: Arcs, dyads: Pairs) -> None:
+        self._names = parameters_of(terms)
         self._dyads = dyads
         first, second = dyads.first, dyads.second
         factual = arcs.factual
         alike = terms.likeness(terms.prepared(factual.table), first, second)
-        self._up = arcs.design(alike, factual.sens, first, second)
-        self._down = arcs.design(alike, factual.sens, second, first)
+        self._up = arcs.design(terms, alike, factual.sens, first, second)
+        self._down = arcs.design(terms, alike, factual.sens, second, first)
         self._a, self._b = arcs.present(first, second), arcs.present(second, first)
         self.pairs = Pairs(
             _woven(first, second),
@@ -152,7 +162,7 @@ class DyadRegression:
         """θ by Newton's method, on all dyads or on those of the entries `rows`."""
         if start is None:
             share = np.average(self.pairs.joined, weights=self.pairs.weight)
-            start = np.zeros(len(PARAMETERS))
+            start = np.zeros(len(self._names))
             start[0] = np.log(share / (1 - share))
         chosen = np.ones(len(self._a), np.bool_) if rows is None else rows[::2]
         return maximised(lambda theta: self._likelihood(theta, chosen), start)
@@ -160,7 +170,7 @@ class DyadRegression:
     def logits(self, theta: Floats, rows: Rows | None = None, *, degree: bool = True) -> Floats:
         """The logit of every arc of `rows`, whatever its twin; with or without degrees."""
         if not degree:
-            named = [name.startswith("degree") for name in PARAMETERS]
+            named = [name.startswith("degree") for name in self._names]
             theta = np.where(named, 0.0, theta)
         p = chances(linear(self._up, theta), linear(self._down, theta), float(theta[-1]))
         there = _woven(p[1] + p[3], p[2] + p[3])
@@ -214,7 +224,7 @@ class DyadRegression:
 class DyadModel:
     """The fitted chances of every dyad, and what becomes of it in another world."""
 
-    terms: EdgeTerms
+    terms: DistanceTerms
     theta: Floats
     variance: Floats
 
@@ -223,8 +233,9 @@ class DyadModel:
         cls, arcs: Arcs, skip: int | None, *, seed: int, all_pairs: int = ALL_PAIRS
     ) -> tuple[DyadModel, EdgeQuality]:
         """The model of a graph, and how well it predicts the arcs of held-out dyads."""
-        terms = DistanceTerms.of(arcs.factual.table, skip)
-        dyads = pairs_of(arcs.factual, seed, all_pairs=all_pairs)
+        factual = arcs.factual
+        terms = DistanceTerms.of(factual.table, skip, factual.groups, factual.code)
+        dyads = pairs_of(factual, seed, all_pairs=all_pairs)
         regression = DyadRegression(terms, arcs, dyads)
         theta = regression.fit()
         model = cls(terms, theta, regression.variance(theta))
@@ -254,8 +265,8 @@ class DyadModel:
     def chances(self, world: World, arcs: Arcs, low: Integers, high: Integers) -> Floats:
         """(4, m), of the states of some dyads in a world."""
         alike = self.terms.likeness(self.terms.prepared(world.table), low, high)
-        up = linear(arcs.design(alike, world.sens, low, high), self.theta)
-        down = linear(arcs.design(alike, world.sens, high, low), self.theta)
+        up = linear(arcs.design(self.terms, alike, world.sens, low, high), self.theta)
+        down = linear(arcs.design(self.terms, alike, world.sens, high, low), self.theta)
         return chances(up, down, float(self.theta[-1]))
 
 

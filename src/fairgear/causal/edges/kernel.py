@@ -79,8 +79,8 @@ def likely_pairs(
     Args:
         columns, scale, cosine: as in `likeness`, in the new world.
         slope: of the logit on the likeness.
-        lift: (2, groups, n): the rest of the logit, lift[0, s_i, i] + lift[1, s_i, j].
-        sens: (n,), of the new world.
+        lift: (2, groups, n): the rest of the logit, lift[0, s_i, i] + lift[1, s_i, j], or more.
+        sens: (n,), of the new world: places in `lift`.
         ids, keys: node ids, and their hashes with the seed.
         settled: the number of unchanged people. They come first; both parts are sorted by id.
         start, stop: the changed people to search, counted from `settled`.

@@ -45,7 +45,7 @@ class EdgeLaw:
     @classmethod
     def of(cls, kind: str, factual: Factual, skip: int | None, *, gate: bool, seed: int) -> EdgeLaw:
         """Fit the edges of a graph; `skip` is its sensitive column."""
-        terms = EDGE_TERMS[kind].of(factual.table, skip, factual.groups)
+        terms = EDGE_TERMS[kind].of(factual.table, skip, factual.groups, factual.code)
         edges, pairs = factual.edges.shape[1], factual.num_pairs
         rarer, short = min(edges, pairs - edges), None
         if rarer < LEAST_PER_PARAMETER * len(terms.parameters):
@@ -131,6 +131,8 @@ class EdgeLaw:
         }
         if self.model is None or self.held_out is None:
             return {}, facts
+        if not self.model.terms.groups:
+            facts["code"] = list(self.model.terms.code)
         facts["held_out"] = asdict(self.held_out)
         bins = facts["held_out"].pop("bins")
         arrays = {
@@ -148,8 +150,9 @@ class EdgeLaw:
         arrays = {key: tensor.numpy() for key, tensor in tensors.items()}
         model, held_out = None, None
         if arrays:
-            groups = int(facts.get("groups", 2))
-            terms = EDGE_TERMS[facts["kind"]](arrays["columns"], arrays["scale"], groups)
+            groups, (mean, spread) = int(facts.get("groups", 2)), facts.get("code", (0.0, 1.0))
+            kind = EDGE_TERMS[facts["kind"]]
+            terms = kind(arrays["columns"], arrays["scale"], groups, (mean, spread))
             model = EdgeModel(terms, arrays["theta"], arrays["variance"])
             bins = tuple((e, a) for e, a in arrays["bins"].tolist())
             held_out = EdgeQuality(**facts["held_out"], bins=bins)

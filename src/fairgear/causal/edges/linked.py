@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.causal.edges.dyads import PARAMETERS, Arcs, DyadModel
+from fairgear.causal.edges.dyads import Arcs, DyadModel, parameters_of
 from fairgear.causal.edges.kernel import Floats, Integers
 from fairgear.causal.edges.law import LEAST_PER_PARAMETER, EdgeLaw
 from fairgear.causal.edges.model import NORMAL_95, World
@@ -57,7 +57,9 @@ class LinkLaw:
             edges = EdgeLaw.of("distance", people, skip, gate=gate, seed=seed)
             return cls(edges, None, None, edges.shortcoming, gate, law)
         count, pairs = people.arcs.shape[1], 2 * people.factual.num_pairs
-        if min(count, pairs - count) < LEAST_PER_PARAMETER * len(PARAMETERS):
+        factual = people.factual
+        terms = DistanceTerms.of(factual.table, skip, factual.groups, factual.code)
+        if min(count, pairs - count) < LEAST_PER_PARAMETER * len(parameters_of(terms)):
             short = f"{count} arcs among {pairs} are too few to fit"
             return cls(None, None, None, short, True, law)
         dyads, held_out = DyadModel.fitted(people, skip, seed=seed)
@@ -123,7 +125,9 @@ class LinkLaw:
         if self.dyads is None or self.held_out is None:
             return {"edges": "arcs", "gate_open": False}
         wide = NORMAL_95 * np.sqrt(self.dyads.variance)
-        rows = zip(PARAMETERS, self.dyads.theta.tolist(), wide.tolist(), strict=True)
+        rows = zip(
+            parameters_of(self.dyads.terms), self.dyads.theta.tolist(), wide.tolist(), strict=True
+        )
         found: dict[str, Any] = json_ready(
             {
                 "edges": "arcs",
@@ -178,6 +182,8 @@ class LinkLaw:
                     f"{name}.scale": model.terms.scale,
                     f"{name}.theta": model.theta,
                 }
+                if model.terms.groups != 2:
+                    facts["attribute"] = [model.terms.groups, list(model.terms.code)]
         if self.dyads is not None and self.held_out is not None:
             arrays["dyads.variance"] = self.dyads.variance
             facts["held_out"] = asdict(self.held_out)
@@ -191,16 +197,18 @@ class LinkLaw:
         """Restore what `state` gave."""
         arrays = {key: tensor.numpy() for key, tensor in tensors.items()}
         edges, dyads, held_out, weights = None, None, None, None
+        groups, (mean, spread) = facts.get("attribute", (2, (0.0, 1.0)))
+        how = int(groups), (float(mean), float(spread))
         if "edges" in facts:
             own = {k.removeprefix("edges."): t for k, t in tensors.items() if k[:6] == "edges."}
             edges = EdgeLaw.from_state(own, facts["edges"])
         if "held_out" in facts:
-            terms = DistanceTerms(arrays["dyads.columns"], arrays["dyads.scale"])
+            terms = DistanceTerms(arrays["dyads.columns"], arrays["dyads.scale"], *how)
             dyads = DyadModel(terms, arrays["dyads.theta"], arrays["dyads.variance"])
             bins = tuple((e, a) for e, a in arrays["dyads.bins"].tolist())
             held_out = EdgeQuality(**facts["held_out"], bins=bins)
         if "weights" in facts:
-            terms = DistanceTerms(arrays["weights.columns"], arrays["weights.scale"])
+            terms = DistanceTerms(arrays["weights.columns"], arrays["weights.scale"], *how)
             weights = WeightModel(terms, arrays["weights.theta"], *facts["weights"])
         return cls(edges, dyads, held_out, facts["shortcoming"], facts["gate"], weights)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from fairgear.causal.edges.kernel import Floats, Integers, likely_pairs
 from fairgear.causal.edges.pairs import ALL_PAIRS, Factual, pairs_of
 from fairgear.causal.edges.regression import EdgeQuality, PairRegression, cross_validated
-from fairgear.causal.edges.terms import EdgeTerms, pair_of_groups
+from fairgear.causal.edges.terms import EdgeTerms
 from fairgear.compiled import in_chunks
 from fairgear.hashing import node_hash, pair_uniform
 
@@ -26,7 +27,7 @@ class World:
 
     factual: Factual
     table: Floats
-    sens: Integers
+    sens: NDArray[Any]
 
     @property
     def changed(self) -> NDArray[np.bool_]:
@@ -114,22 +115,22 @@ class EdgeModel:
     ) -> Floats:
         """The logit of each pair in a world, given the rest of the factual graph."""
         alike = self.terms.likeness(self.terms.prepared(world.table), first, second)
-        groups = pair_of_groups(world.sens[first], world.sens[second])
-        return self.logits_of(world.factual, alike, groups, first, second, joined)
+        between = self.terms.between(world.sens[first], world.sens[second])
+        return self.logits_of(world.factual, alike, between, first, second, joined)
 
     def logits_of(
         self,
         factual: Factual,
         alike: Floats,
-        groups: Integers,
+        between: NDArray[Any],
         first: Integers,
         second: Integers,
         joined: NDArray[np.bool_],
     ) -> Floats:
-        """`logits`, from the likeness and the number of the groups of each pair."""
+        """`logits`, from the likeness of each pair and what `EdgeTerms.between` gives."""
         weights = self.terms.coefficients(self.theta)
         activity = factual.activity(first, second, joined.astype(np.int64))
-        level = np.array(weights.groups)[groups]
+        level = weights.level(between)
         result: Floats = (
             weights.intercept + weights.slope * alike + weights.degree * activity + level
         )
@@ -144,18 +145,14 @@ class EdgeModel:
         ids, sens = factual.ids[order], world.sens[order]
         columns = np.ascontiguousarray(self.terms.prepared(world.table)[:, order])
         own = weights.degree * np.log1p(factual.degree[order])
-        groups = np.array(weights.groups)
-        lift = np.empty((2, self.terms.groups, factual.n))
-        for group in range(self.terms.groups):
-            lift[0, group] = weights.intercept + own
-            lift[1, group] = own + groups[pair_of_groups(group, sens)]
+        lift, places = self.terms.lift(self.theta, own, sens, sens[settled:])
         scale, cosine, slope = self.terms.scale, self.terms.cosine, weights.slope
         keys, numbers = node_hash(ids, seed, STREAM), ids.astype(np.uint64)
         found: dict[int, tuple[Integers, Integers]] = {}
 
         def work(start: int, stop: int) -> None:
             found[start] = likely_pairs(
-                columns, scale, cosine, slope, lift, sens, numbers, keys, settled, start, stop
+                columns, scale, cosine, slope, lift, places, numbers, keys, settled, start, stop
             )
 
         in_chunks(work, factual.n - settled, _CHUNK, "looking for new edges")

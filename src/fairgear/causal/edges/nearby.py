@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from fairgear.causal.edges import candidates
 from fairgear.causal.edges.kernel import Floats, Hashes, Integers, likely_pairs
 from fairgear.causal.edges.model import STREAM, EdgeModel
 from fairgear.causal.edges.pairs import Factual
-from fairgear.causal.edges.terms import pair_of_groups
 from fairgear.hashing import node_hash, pair_uniform
 
 
@@ -32,17 +32,17 @@ class NearbyEdges:
     factual: Factual
     exact: bool
     _hashes: dict[int, Hashes] = field(default_factory=dict)
-    _scratch: dict[int, tuple[Floats, Integers, Hashes, Floats]] = field(default_factory=dict)
+    _scratch: dict[int, tuple[Floats, NDArray[Any], Hashes, Floats]] = field(default_factory=dict)
 
     def changes(
-        self, people: Integers, table: Floats, sens: Integers, seed: int
+        self, people: Integers, table: Floats, sens: NDArray[Any], seed: int
     ) -> tuple[Integers, Integers]:
         """The edges (2, ·) lost and gained, each once.
 
         Args:
             people: (m,), who changes, ascending.
             table: (m, d), their features.
-            sens: (m,), their groups.
+            sens: (m,), their groups or numbers.
             seed: of the noise.
         """
         lists = [self._neighbors(i) for i in people.tolist()]
@@ -60,7 +60,7 @@ class NearbyEdges:
         self,
         people: Integers,
         table: Floats,
-        sens: Integers,
+        sens: NDArray[Any],
         first: Integers,
         second: Integers,
         seed: int,
@@ -72,59 +72,59 @@ class NearbyEdges:
         columns, groups = self._prepared[:, who], factual.sens[who]
         joined = factual.joined(first, second)
         rest = (first, second, joined)
-        pairs = pair_of_groups(groups[one], groups[two])
+        pairs = terms.between(groups[one], groups[two])
         old = self.model.logits_of(factual, terms.likeness(columns, one, two), pairs, *rest)
         changed = np.isin(people, who)
         at = np.searchsorted(who, people[changed])
         columns[:, at], groups[at] = terms.prepared(table)[:, changed], sens[changed]
-        pairs = pair_of_groups(groups[one], groups[two])
+        pairs = terms.between(groups[one], groups[two])
         new = self.model.logits_of(factual, terms.likeness(columns, one, two), pairs, *rest)
         noise = pair_uniform(factual.ids[first], factual.ids[second], seed, STREAM)
         return np.asarray(noise < self.model.chance(old, new, joined))
 
     def _likely(
-        self, people: Integers, table: Floats, sens: Integers, seed: int
+        self, people: Integers, table: Floats, sens: NDArray[Any], seed: int
     ) -> tuple[Integers, Integers]:
         """Every pair that may gain an edge: the people are compared with everyone.
 
         They stand behind the factual people, where they still are too, and are skipped.
         """
         factual, terms, n = self.factual, self.model.terms, self.factual.n
-        weights = terms.coefficients(self.model.theta)
-        groups = np.array(weights.groups)
+        theta = self.model.theta
+        weights = terms.coefficients(theta)
         own = weights.degree * np.log1p(factual.degree)
         if len(people) not in self._scratch:
             behind = np.concatenate([np.arange(n), np.zeros(len(people), dtype=np.int64)])
-            lift = np.empty((2, terms.groups, len(behind)))
-            for group in range(terms.groups):
-                level = groups[pair_of_groups(group, factual.sens)]
-                lift[0, group] = (weights.intercept + own)[behind]
-                lift[1, group] = (own + level)[behind]
+            known = factual.sens[behind]
+            lift = terms.lift(theta, own[behind], known, known)[0]
             self._scratch[len(people)] = (
                 np.ascontiguousarray(self._prepared[:, behind]),
-                factual.sens[behind],
+                known,
                 factual.ids.astype(np.uint64)[behind],
                 lift,
             )
         columns, of_sens, ids, lift = self._scratch[len(people)]
         columns[:, n:], of_sens[n:] = terms.prepared(table), sens
         ids[n:] = factual.ids[people].astype(np.uint64)
-        for group in range(terms.groups):
-            lift[0, group, n:] = weights.intercept + own[people]
-            lift[1, group, n:] = own[people] + groups[pair_of_groups(group, sens)]
+        if terms.groups:
+            # Of groups, only the people who are set have another.
+            lift[:, :, n:], places = terms.lift(theta, own[people], sens, sens)[0], of_sens
+        else:
+            everyone = np.concatenate([own, own[people]])
+            lift, places = terms.lift(theta, everyone, of_sens, sens)
         if seed not in self._hashes:
             self._hashes[seed] = node_hash(factual.ids, seed, STREAM)
         keys = np.concatenate([self._hashes[seed], self._hashes[seed][people]])
         slope, scale, cosine = weights.slope, terms.scale, terms.cosine
         first, second = likely_pairs(
-            columns, scale, cosine, slope, lift, of_sens, ids, keys, n, 0, len(people)
+            columns, scale, cosine, slope, lift, places, ids, keys, n, 0, len(people)
         )
         known = ~np.isin(second, people)
         everyone = np.concatenate([np.arange(n), people])
         return everyone[first[known]], everyone[second[known]]
 
     def _candidates(
-        self, people: Integers, table: Floats, sens: Integers, seed: int
+        self, people: Integers, table: Floats, sens: NDArray[Any], seed: int
     ) -> tuple[Integers, Integers]:
         """Pairs with people two steps away or among the nearest in the new world."""
         terms = self.model.terms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,15 +32,15 @@ class Factual:
         ids: (n,), ascending.
         order: (n,), the graph's row of each.
         table: (n, d), features.
-        sens: (n,), groups from 0.
+        sens: (n,), groups from 0, or numbers.
         edges: (2, m), each once, the lower end first, sorted.
-        groups: how many there are.
+        groups: how many there are; 0 where the attribute is a number.
     """
 
     ids: Integers
     order: Integers
     table: Floats
-    sens: Integers
+    sens: NDArray[Any]
     edges: Integers
     groups: int = 2
 
@@ -47,14 +48,24 @@ class Factual:
     def of(cls, graph: SensitiveGraph) -> Factual:
         """From a graph."""
         order, edges = graph.canonical.rows.numpy(), graph.canonical.edge_index.numpy()
+        kind = np.float64 if graph.continuous else np.int64
         return cls(
             ids=graph.node_id.cpu().numpy()[order],
             order=order,
             table=graph.x.cpu().numpy().astype(np.float64)[order],
-            sens=graph.sens.cpu().numpy().astype(np.int64)[order],
+            sens=graph.sens.cpu().numpy().astype(kind)[order],
             edges=np.ascontiguousarray(edges[:, edges[0] < edges[1]]),
-            groups=graph.num_groups,
+            groups=0 if graph.continuous else graph.num_groups,
         )
+
+    @property
+    def code(self) -> tuple[float, float]:
+        """The mean and the standard deviation of a number; 0 and 1 of groups."""
+        if self.groups:
+            return 0.0, 1.0
+        # All the same: the deviation of equal numbers can be a rounding error above 0.
+        varies = np.ptp(self.sens) > 0
+        return float(self.sens.mean()), float(self.sens.std()) if varies else 1.0
 
     @property
     def n(self) -> int:

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from fairgear.causal.edges.kernel import Floats, Integers
 from fairgear.causal.edges.pairs import FOLDS, Factual, Pairs
-from fairgear.causal.edges.terms import EdgeTerms, pair_of_groups
+from fairgear.causal.edges.terms import EdgeTerms
 from fairgear.metrics import weighted_auroc
 from fairgear.progress import bar
 
@@ -96,7 +96,7 @@ class PairRegression:
         first, second = pairs.first, pairs.second
         self._alike = terms.likeness(terms.prepared(factual.table), first, second)
         self._activity = factual.activity(first, second, pairs.joined)
-        self._groups = pair_of_groups(factual.sens[first], factual.sens[second])
+        self._between = terms.between(factual.sens[first], factual.sens[second])
         total = pairs.weight.sum()
         mean = sum(z.T @ w for z, w, *_ in self._blocks()) / total
         square = sum((z * z).T @ w for z, w, *_ in self._blocks()) / total
@@ -169,7 +169,7 @@ class PairRegression:
             rows: slice | Integers = slice(start, start + _BLOCK)
             if chosen is not None:
                 rows = start + np.flatnonzero(chosen[rows])
-            z = self._terms.design(self._alike[rows], self._activity[rows], self._groups[rows])
+            z = self._terms.design(self._alike[rows], self._activity[rows], self._between[rows])
             yield z, self.pairs.weight[rows], self.pairs.joined[rows], rows
 
 

@@ -11,7 +11,7 @@ from fairgear.causal.edges.dyads import Arcs, linear
 from fairgear.causal.edges.kernel import Floats, Integers
 from fairgear.causal.edges.model import World
 from fairgear.causal.edges.pairs import Factual
-from fairgear.causal.edges.terms import DistanceTerms, EdgeTerms
+from fairgear.causal.edges.terms import DistanceTerms
 from fairgear.hashing import pair_uniform
 
 _STREAMS = ("weights", "weights back")
@@ -26,7 +26,7 @@ class WeightModel:
     hash of the seed and the ids of its ends.
     """
 
-    terms: EdgeTerms
+    terms: DistanceTerms
     theta: Floats
     spread: float
     """τ, the standard deviation of what is left of log w."""
@@ -36,10 +36,10 @@ class WeightModel:
     @classmethod
     def fitted(cls, people: Factual | Arcs, skip: int | None, weight: Floats) -> WeightModel:
         """From the weights of the factual edges, or arcs, in their order."""
-        table = people.factual.table if isinstance(people, Arcs) else people.table
-        bare = cls(DistanceTerms.of(table, skip), np.empty(0), 0.0, 0.0)
-        ends = people.arcs if isinstance(people, Arcs) else people.edges
         factual = people.factual if isinstance(people, Arcs) else people
+        terms = DistanceTerms.of(factual.table, skip, factual.groups, factual.code)
+        bare = cls(terms, np.empty(0), 0.0, 0.0)
+        ends = people.arcs if isinstance(people, Arcs) else people.edges
         design = bare.design(World(factual, factual.table, factual.sens), people, ends)
         target = np.log(weight)
         theta = np.asarray(np.linalg.lstsq(design, target, rcond=None)[0], dtype=np.float64)
@@ -54,10 +54,10 @@ class WeightModel:
         first, second = ends
         alike = self.terms.likeness(self.terms.prepared(world.table), first, second)
         if isinstance(people, Arcs):
-            return people.design(alike, world.sens, first, second)
+            return people.design(self.terms, alike, world.sens, first, second)
         joined = people.joined(first, second).astype(np.int64)
-        groups = world.sens[first] + world.sens[second]
-        return self.terms.design(alike, people.activity(first, second, joined), groups)
+        between = self.terms.between(world.sens[first], world.sens[second])
+        return self.terms.design(alike, people.activity(first, second, joined), between)
 
     def changed(self, world: World, people: Factual | Arcs, ends: Integers, old: Floats) -> Floats:
         """The weights of edges that stay, from their factual ones."""
