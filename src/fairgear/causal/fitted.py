@@ -84,7 +84,7 @@ class FittedCausalModel(FeatureCausalModel):
             factual.table, factual.sens, Columns.of(graph), people
         )
         self._edges, self._links, self._linked = None, None, _kind_of(graph)
-        if self.edges == "fixed":
+        if self.edges == "fixed" or graph.continuous:
             return
         if self._linked:
             if self.edges != "distance":
@@ -212,7 +212,8 @@ class FittedCausalModel(FeatureCausalModel):
         if self._linked:
             return *moved, f"Edges are held fixed: no law of {self._linked} edges is fitted."
         if self._edges is None:
-            return *moved, "Edges are held fixed, as requested."
+            why = ", as requested" if self.edges == "fixed" else ": no law along a number is fitted"
+            return *moved, f"Edges are held fixed{why}."
         return *moved, *self._edges.notes()
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,15 +32,15 @@ class Factual:
         ids: (n,), ascending.
         order: (n,), the graph's row of each.
         table: (n, d), features.
-        sens: (n,), groups from 0.
+        sens: (n,), groups from 0, or numbers.
         edges: (2, m), each once, the lower end first, sorted.
-        groups: how many there are.
+        groups: how many there are; 0 where the attribute is a number.
     """
 
     ids: Integers
     order: Integers
     table: Floats
-    sens: Integers
+    sens: NDArray[Any]
     edges: Integers
     groups: int = 2
 
@@ -47,13 +48,14 @@ class Factual:
     def of(cls, graph: SensitiveGraph) -> Factual:
         """From a graph."""
         order, edges = graph.canonical.rows.numpy(), graph.canonical.edge_index.numpy()
+        kind = np.float64 if graph.continuous else np.int64
         return cls(
             ids=graph.node_id.cpu().numpy()[order],
             order=order,
             table=graph.x.cpu().numpy().astype(np.float64)[order],
-            sens=graph.sens.cpu().numpy().astype(np.int64)[order],
+            sens=graph.sens.cpu().numpy().astype(kind)[order],
             edges=np.ascontiguousarray(edges[:, edges[0] < edges[1]]),
-            groups=graph.num_groups,
+            groups=0 if graph.continuous else graph.num_groups,
         )
 
     @property
