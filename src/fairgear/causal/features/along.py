@@ -94,7 +94,7 @@ class Scores:
         knots = Knots.of(sens)
         mean = lines(table, knots.weights(sens, beyond=True))
         squares = (table - knots.mixed(mean, sens, beyond=True)) ** 2
-        least = _NONE * np.maximum(table.var(axis=0), np.finfo(float).tiny)
+        least = np.maximum(_NONE * table.var(axis=0), np.finfo(float).tiny)
         squares = np.maximum(squares, least)
         middle, weights = np.log(squares.mean(axis=0)), knots.weights(sens)
         law = np.tile(middle, (len(knots.at), 1))
@@ -132,9 +132,11 @@ def quantiles(values: Floats, weights: Floats) -> Floats:
     ranks = np.linspace(0, 1, _RANKS)
     found = []
     for share in weights[order].T:
-        near = share > 0
-        total = np.cumsum(share[near])
-        found.append(np.interp(ranks, (total - share[near] / 2) / total[-1], values[order][near]))
+        near = np.flatnonzero(share)
+        middle = np.cumsum(share[near]) - share[near] / 2
+        # The lowest has rank 0 and the highest 1, so that no two values have one rank.
+        place = (middle - middle[0]) / max(middle[-1] - middle[0], np.finfo(float).tiny)
+        found.append(np.interp(ranks, place, values[order][near]))
     return np.stack(found)
 
 

@@ -76,8 +76,13 @@ class FeatureGaussian(CellModel):
         knots, spread, to_all = Knots(learned["knots"]), learned["spread"], learned["to everybody"]
         here, there = (knots.mixed(learned["mean"], of, beyond=True) for of in (before, after))
         values = old[:, numeric] / spread - here
+
+        def from_all(sens: Floats) -> Floats:
+            found: Floats = np.linalg.inv(knots.mixed(to_all, sens)).astype(np.float64, copy=False)
+            return found
+
         values = _by_value(values, before, lambda sens: knots.mixed(to_all, sens))
-        values = _by_value(values, after, lambda sens: np.linalg.inv(knots.mixed(to_all, sens)))
+        values = _by_value(values, after, from_all)
         result[:, numeric] = (values + there) * spread
         return result
 
