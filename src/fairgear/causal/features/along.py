@@ -81,7 +81,7 @@ class Scores:
 
     Attributes:
         knots: of both.
-        mean, spread: at the knots (k, d).
+        mean, spread: at the knots (k, d); of the spread its logarithm.
     """
 
     knots: Knots
