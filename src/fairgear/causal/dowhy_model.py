@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.causal.diagram import Diagram
-from fairgear.causal.features.base import FeatureModel, Floats, Integers, Noise
+from fairgear.causal.features.base import FeatureModel, Floats, Integers, Noise, Values
 from fairgear.causal.features.columns import Columns
 from fairgear.causal.features.levels import levels_of, set_levels
 from fairgear.errors import ParameterError
@@ -25,8 +25,8 @@ _ROUNDED = 2.0**-30
 def frame_of(graph: SensitiveGraph, sensitive: str = "s") -> pd.DataFrame:
     """The people of a graph as `dowhy.gcm` is to be fitted on them, in the units that are moved.
 
-    A category is one column of text. The attribute is 0 or 1, under its own name if it is among
-    the features, else as `sensitive`.
+    A category is one column of text. The attribute is 0 or 1, or a number, under its own name if it
+    is among the features, else as `sensitive`.
     """
     table = graph.x if not isinstance(graph.mechanism, SimilarityMechanism) else graph.raw
     assert table is not None, "a graph with a rule has its table"
@@ -63,7 +63,7 @@ class DowhyFeatures(FeatureModel):
         self.model = model
         self.diagram = Diagram.from_networkx(model.graph, resolving=resolving, sensitive=sensitive)
 
-    def _learn(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
+    def _learn(self, table: Floats, cells: Values) -> dict[str, NDArray[Any]]:
         columns = self.columns
         skip = None if columns.skip is None else columns.names[columns.skip]
         self._attribute = self.diagram.attribute(columns.nodes, skip)
@@ -83,10 +83,11 @@ class DowhyFeatures(FeatureModel):
             self._moving.append(name)
         # What the model does to a few people tells it apart from others.
         few, noise = slice(0, 64), np.full(len(table[:64]), 0.5)
-        probe = self._rows(table[few], cells[few], (cells[few] + 1) % self._cells, lambda _: noise)
+        other = (cells[few] + 1) % self._cells if self._cells else cells[few][::-1]
+        probe = self._rows(table[few], cells[few], other, lambda _: noise)
         return {"probe": probe}
 
-    def _rows(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
+    def _rows(self, old: Floats, before: Values, after: Values, noise: Noise) -> Floats:
         from dowhy.graph import get_ordered_predecessors
 
         nodes, new = self.columns.nodes, old.copy()

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairgear.causal.features.along import Knots, cumulative_shares
 from fairgear.causal.features.columns import Columns
 from fairgear.causal.features.levels import coupled, levels_of, set_levels, shares
 from fairgear.errors import FileError, GraphError
@@ -26,17 +27,19 @@ from fairgear.registry import Registry
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+# The attribute of people: groups, int64, or numbers, float64.
+Values = NDArray[Any]
 # One uniform number for each of the people moved, by the name of what it is for.
 Noise = Callable[[str], Floats]
 # A column of at most so many values takes only these: a share of a step would be nobody's value.
-_FEW = 12
+FEW = 12
 
 
 class FeatureModel(ABC):
     """What a person's row of the table would be, had their attribute been another.
 
     A person's new row depends on their own row, their own noise and what was fitted, never on who
-    is moved alongside. The values of the attribute are cells, numbered from 0.
+    is moved alongside. The values of the attribute are cells, numbered from 0, or a number.
 
     Args:
         resolving: columns, or categories, that keep their values.
@@ -45,6 +48,8 @@ class FeatureModel(ABC):
     name: str
     how: str
     """How the features are moved, to be read after "Features are moved"."""
+    how_along: ClassVar[str] = ""
+    """The same where the attribute is a number and not a group, if other words are needed."""
     composes: ClassVar[bool] = False
     """Whether s → s' → s'' moves numbers as s → s'' does, so that s → s' → s leads back.
 
@@ -55,6 +60,7 @@ class FeatureModel(ABC):
     _columns: Columns | None = None
     _kept: list[int]
     _cells: int
+    """How many; 0 where the attribute is a number."""
     _ends: Floats
     _few: list[int]
     _learned: dict[str, NDArray[Any]]
@@ -92,30 +98,33 @@ class FeatureModel(ABC):
         return (f"These keep their values, as requested: {', '.join(self.resolving)}.",)
 
     def fit(
-        self, table: Floats, sens: Integers, columns: Columns, people: Mask | None = None
+        self, table: Floats, sens: Values, columns: Columns, people: Mask | None = None
     ) -> Self:
         """Learn from a table (n, d) in canonical order.
 
         `people` are those to learn from, everybody if not given. The ends of a column are those
         of the whole table.
         """
-        cell_count = max(2, int(sens.max(initial=0)) + 1)
         learners = sens if people is None else sens[people]
+        what = "a graph to fit a causal model on" if people is None else "people"
+        step = "fit on the factual graph"
+        cell_count = 0 if is_number(sens) else max(2, int(sens.max(initial=0)) + 1)
         for cell in range(cell_count):
             if not (learners == cell).any():
-                what = "a graph to fit a causal model on" if people is None else "people"
-                got, step = f"nobody in group {cell}", "fit on the factual graph"
-                raise GraphError(what, got, "people of both groups", step)
+                raise GraphError(what, f"nobody in group {cell}", "people of both groups", step)
+        if not cell_count and len(np.unique(learners)) < 2:
+            got = "one value of the attribute for everybody"
+            raise GraphError(what, got, "people of different values", step)
         self._columns = columns
         self._kept = columns.places(self.resolving, "resolving columns")
-        self._cells = cell_count
+        self._set_cells(cell_count)
         self._ends = np.stack([table.min(axis=0), table.max(axis=0)])
-        self._few = [k for k, column in enumerate(table.T) if len(np.unique(column)) <= _FEW]
+        self._few = [k for k, column in enumerate(table.T) if len(np.unique(column)) <= FEW]
         self._learned = self._learn(table if people is None else table[people], learners)
         return self
 
     def moved(
-        self, table: Floats, before: Integers, after: Integers, node_id: Tensor, *, seed: int
+        self, table: Floats, before: Values, after: Values, node_id: Tensor, *, seed: int
     ) -> Floats:
         """The table, had the attribute been `after` instead of `before`."""
         result = table.copy()
@@ -131,12 +140,17 @@ class FeatureModel(ABC):
         result[rows] = new
         return result
 
+    def _set_cells(self, count: int) -> None:
+        self._cells = count
+        if self.how_along:
+            self.how = type(self).how if count else self.how_along
+
     @abstractmethod
-    def _learn(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
+    def _learn(self, table: Floats, cells: Values) -> dict[str, NDArray[Any]]:
         """What is learned, by name."""
 
     @abstractmethod
-    def _rows(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
+    def _rows(self, old: Floats, before: Values, after: Values, noise: Noise) -> Floats:
         """New rows for people all of whom change. Kept columns and the attribute's may differ."""
 
     def _arguments(self) -> dict[str, Any]:
@@ -176,27 +190,49 @@ class FeatureModel(ABC):
     def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         self._columns = Columns.from_dict(facts["columns"])
         self._kept = self._columns.places(self.resolving, "resolving columns")
-        self._cells, self._few = int(facts["cells"]), list(facts["few"])
+        self._set_cells(int(facts["cells"]))
+        self._few = list(facts["few"])
         self._learned = {key: np.asarray(value.numpy()) for key, value in tensors.items()}
         self._ends = self._learned.pop("ends")
 
 
 class CellModel(FeatureModel):
-    """A model of numbers cell by cell; the level of a category follows its law in the cell."""
+    """A model of numbers cell by cell; the level of a category follows its law in the cell.
 
-    def _learn(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
+    Along an attribute that is a number, laws follow lines between knots.
+    """
+
+    def _learn(self, table: Floats, cells: Values) -> dict[str, NDArray[Any]]:
+        if not self._cells:
+            return self._learn_along(table, cells) | self._learn_levels(table, cells)
         laws: dict[str, NDArray[Any]] = {}
         for title, group in self._titled():
             levels = levels_of(table, group, self._ends)
             laws[f"levels of {title}"] = shares(levels, cells, len(group), self._cells)
         return self._learn_numbers(table, cells) | laws
 
-    def _rows(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
-        new = self._numbers(old, before, after, noise)
+    def _learn_levels(self, table: Floats, sens: Floats) -> dict[str, NDArray[Any]]:
+        if not self.columns.categories:
+            return {}
+        knots = Knots.of(sens)
+        laws: dict[str, NDArray[Any]] = {"knots of levels": knots.at}
+        for title, group in self._titled():
+            levels = levels_of(table, group, self._ends)
+            law = cumulative_shares(levels, len(group), knots.weights(sens))
+            laws[f"levels of {title}"] = np.diff(law, axis=1, prepend=0.0)
+        return laws
+
+    def _rows(self, old: Floats, before: Values, after: Values, noise: Noise) -> Floats:
+        new = (self._numbers if self._cells else self._along)(old, before, after, noise)
         for title, group in self._titled():
             law = self._learned[f"levels of {title}"]
+            if self._cells:
+                own, other = law[before], law[after]
+            else:
+                knots = Knots(self._learned["knots of levels"])
+                own, other = knots.mixed(law, before), knots.mixed(law, after)
             levels = levels_of(old, group, self._ends)
-            levels = coupled(levels, law[before], law[after], noise(f"category {title}"))
+            levels = coupled(levels, own, other, noise(f"category {title}"))
             set_levels(new, levels, group, self._ends)
         return new
 
@@ -208,6 +244,15 @@ class CellModel(FeatureModel):
     def _numbers(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
         """New rows, of which the columns of numbers are used."""
 
+    def _learn_along(self, table: Floats, sens: Floats) -> dict[str, NDArray[Any]]:
+        """The same as `_learn_numbers` where the attribute is a number."""
+        what, step = f"sensitive attribute for features={self.name!r}", "use another feature model"
+        raise GraphError(what, "a number", "groups", step)
+
+    def _along(self, old: Floats, before: Floats, after: Floats, noise: Noise) -> Floats:
+        """The same as `_numbers` where the attribute is a number."""
+        raise NotImplementedError
+
     def _titled(self) -> list[tuple[str, tuple[int, ...]]]:
         return list(zip(self.columns.titles, self.columns.categories, strict=True))
 
@@ -216,6 +261,11 @@ class CellModel(FeatureModel):
         """The columns of numbers that move."""
         aside = {c for group in self.columns.categories for c in group} | set(self._kept)
         return [k for k in range(len(self.columns.names)) if k not in aside | {self.columns.skip}]
+
+
+def is_number(sens: Values) -> bool:
+    """Whether an attribute is a number, by the kind of its values."""
+    return bool(sens.dtype.kind == "f")
 
 
 def feature_model(features: str | FeatureModel) -> FeatureModel:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.causal.features.base import FeatureModel, Floats, Integers, Mask, Noise
+from fairgear.causal.features.base import FeatureModel, Floats, Mask, Noise, Values
 from fairgear.causal.features.columns import Columns
 from fairgear.errors import ParameterError
 
@@ -33,10 +33,13 @@ class Dosed(FeatureModel):
         super().__init__(model.resolving)
         self.model, self.share = model, float(share)
         self.name = f"{model.name} at {share:g}"
-        self.how = f"{model.how}, {share:.0%} of it taken to be due to the attribute"
+        self.how = self._how()
         if model.fitted:
             self._columns, self._kept, self._cells = model._columns, model._kept, model._cells
             self._ends, self._few = model._ends, model._few
+
+    def _how(self) -> str:
+        return f"{self.model.how}, {self.share:.0%} of it taken to be due to the attribute"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -44,17 +47,18 @@ class Dosed(FeatureModel):
         return self.model.notes
 
     def fit(
-        self, table: Floats, sens: Integers, columns: Columns, people: Mask | None = None
+        self, table: Floats, sens: Values, columns: Columns, people: Mask | None = None
     ) -> Self:
         """Fit the model again."""
         self.model = copy.copy(self.model).fit(table, sens, columns, people)
+        self.how = self._how()
         return super().fit(table, sens, columns, people)
 
-    def _learn(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
+    def _learn(self, table: Floats, cells: Values) -> dict[str, NDArray[Any]]:
         # The model has learned all there is.
         return {}
 
-    def _rows(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
+    def _rows(self, old: Floats, before: Values, after: Values, noise: Noise) -> Floats:
         full = self.model._rows(old, before, after, noise)
         if self.share == 1:
             return full

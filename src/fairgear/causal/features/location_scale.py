@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgear.causal.features.along import Scores
 from fairgear.causal.features.base import FEATURE_MODELS, CellModel, Floats, Integers, Noise
 
 # Standard deviations below this share of everybody's are rounding.
@@ -18,10 +19,12 @@ class FeatureLocationScale(CellModel):
 
     A cell in which everybody has the same value says nothing about spread. It takes that of
     everybody, so that maps still compose, and people it was not fitted on are not flung far away.
+    Along a number, means and logarithms of spreads are lines between knots.
     """
 
     name = "location-scale"
     how = "by the groups' means and standard deviations, column by column"
+    how_along = "by means and standard deviations along the attribute, column by column"
     composes = True
 
     def _learn_numbers(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
@@ -37,6 +40,13 @@ class FeatureLocationScale(CellModel):
         mean, spread = self._learned["mean"], self._learned["spread"]
         result: Floats = (old - mean[before]) / spread[before] * spread[after] + mean[after]
         return result
+
+    def _learn_along(self, table: Floats, sens: Floats) -> dict[str, NDArray[Any]]:
+        return Scores.of(table, sens).state()
+
+    def _along(self, old: Floats, before: Floats, after: Floats, noise: Noise) -> Floats:
+        scores = Scores.from_state(self._learned)
+        return scores.values(scores.standard(old, before), after)
 
 
 FEATURE_MODELS.add("location-scale", FeatureLocationScale)

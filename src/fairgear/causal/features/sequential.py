@@ -12,7 +12,15 @@ from torch import Tensor
 
 from fairgear.causal.diagram import Diagram
 from fairgear.causal.features.additive import LevelLaw, NumberLaw, Regressions, StepLaw, Terms
-from fairgear.causal.features.base import FEATURE_MODELS, FeatureModel, Floats, Integers, Noise
+from fairgear.causal.features.along import Knots
+from fairgear.causal.features.base import (
+    FEATURE_MODELS,
+    FeatureModel,
+    Floats,
+    Integers,
+    Noise,
+    Values,
+)
 from fairgear.causal.features.columns import listed
 from fairgear.causal.features.forest import ForestLaw
 from fairgear.causal.features.levels import levels_of, set_levels
@@ -31,7 +39,8 @@ class _Step:
         name: of the number or category.
         columns: its own.
         parents: the columns that its parents have.
-        by_cell: whether the attribute is a parent.
+        by_cell: whether the attribute is a parent. A number is none by cell but stands among the
+            columns, after those of the table.
     """
 
     name: str
@@ -45,6 +54,9 @@ class FeatureSequential(FeatureModel):
 
     With a diagram, the parents of a column are those that it names; columns that do not follow
     from the attribute stay. Without one, every column before it is a parent, and the attribute.
+
+    An attribute that is a number is a parent like any other; in regressions its effect may bend at
+    knots.
 
     Columns of few values, and categories, have a latent uniform number a person and column.
 
@@ -105,19 +117,27 @@ class FeatureSequential(FeatureModel):
                 continue
             moving.add(name)
             own = sorted(k for parent in parents[name] for k in nodes.get(parent, ()))
-            steps.append(_Step(name, nodes[name], own, attribute in parents[name]))
+            by_cell = attribute in parents[name]
+            if by_cell and not self._cells:
+                own += range(len(columns.names), len(columns.names) + self._extra)
+            steps.append(_Step(name, nodes[name], own, by_cell and self._cells > 0))
         return steps
 
-    def _learn(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
+    def _learn(self, table: Floats, cells: Values) -> dict[str, NDArray[Any]]:
+        learned: dict[str, NDArray[Any]] = {}
+        if not self._cells:
+            learned["knots"] = Knots.of(cells).at
+            table, cells = self._with_number(table, cells, learned["knots"])
+        self._extra = table.shape[1] - len(self.columns.names)
         self._plan = self._steps()
         self._terms = Terms.of(table)
         terms = self._terms(table)
         pooled = Regressions(terms, np.zeros_like(cells), 1)
-        by_cell = Regressions(terms, cells, self._cells)
+        by_cell = Regressions(terms, cells, self._cells) if self._cells else pooled
         self._laws: dict[str, Law] = {}
         for step in self._plan:
             self._laws[step.name] = self._law(step, table, by_cell if step.by_cell else pooled)
-        learned = {f"terms.{key}": value for key, value in vars(self._terms).items()}
+        learned |= {f"terms.{key}": value for key, value in vars(self._terms).items()}
         for name, law in self._laws.items():
             learned |= {f"{name}.{key}": value for key, value in vars(law).items()}
         return learned
@@ -136,9 +156,16 @@ class FeatureSequential(FeatureModel):
         kind = StepLaw if StepLaw.fits(values) else NumberLaw
         return kind.of(values, places, regressions)
 
-    def _rows(self, old: Floats, before: Integers, after: Integers, noise: Noise) -> Floats:
-        new, terms = old.copy(), self._terms(old)
-        new_terms, same = terms.copy(), np.zeros_like(before)
+    def _rows(self, old: Floats, before: Values, after: Values, noise: Noise) -> Floats:
+        width, new = old.shape[1], old.copy()
+        if not self._cells:
+            knots = self._learned["knots"]
+            new, after = self._with_number(old, after, knots)
+            old, before = self._with_number(old, before, knots)
+        terms, same = self._terms(old), np.zeros_like(before)
+        new_terms = terms.copy()
+        if not self._cells:
+            self._terms.write(new_terms, new, list(range(width, width + self._extra)))
         for step in self._plan:
             law, columns = self._laws[step.name], list(step.columns)
             cells = (before, after) if step.by_cell else (same, same)
@@ -157,7 +184,14 @@ class FeatureSequential(FeatureModel):
                 # What is added to the parents' effect may lead beyond what anybody has.
                 new[:, columns[0]] = np.clip(values, *self._ends[:, columns[0]])
             self._terms.write(new_terms, new, columns)
-        return new
+        return new[:, :width]
+
+    def _with_number(self, table: Floats, sens: Floats, knots: Floats) -> tuple[Floats, Integers]:
+        """The table with the number in its last columns, and one cell for everybody."""
+        parts = [table, sens]
+        if self.conditional == "additive":
+            parts.append(Knots(knots).weights(sens)[:, 1:-1])
+        return np.column_stack(parts), np.zeros(len(sens), dtype=np.int64)
 
     def _arguments(self) -> dict[str, Any]:
         diagram = None if self.diagram is None else self.diagram.to_dict()
@@ -171,6 +205,7 @@ class FeatureSequential(FeatureModel):
     def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         super()._restore(tensors, facts)
         self._terms = Terms(*(self._learned[f"terms.{one.name}"] for one in fields(Terms)))
+        self._extra = len(self._terms.mean) - len(self.columns.names)
         self._laws, self._plan = {}, self._steps()
         for step in self._plan:
             parts = [
