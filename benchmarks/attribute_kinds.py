@@ -111,7 +111,9 @@ def table(rows: pd.DataFrame) -> str:
             name = method if settings == "default" else f"{method}, `{settings}`"
             cells = (f"{one[key]:.3f}" for key in ("quality", "delta_cf"))
             share = f"{one['delta_cf'] / plain:.0%}".replace("%", " %")
-            lines.append(f"| {kind} | {name} | {' | '.join(cells)} | {share} | {one['labels']:.3f} |")
+            lines.append(
+                f"| {kind} | {name} | {' | '.join(cells)} | {share} | {one['labels']:.3f} |"
+            )
     return "\n".join(lines).replace("| 0.", "| .")
 
 
