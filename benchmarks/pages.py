@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks import DOCS, RESULTS, causal_models
+from benchmarks import DOCS, RESULTS, attribute_kinds, causal_models
 from benchmarks.bench import tables
 from fairgear.files import write_text
 from fairgear.studies.compare import remarks
@@ -140,13 +140,14 @@ def performance() -> dict[str, str]:
 
 
 def gear() -> dict[str, str]:
-    """The table of gear.md: AUROC and worst δCF of variants, each dataset a column."""
+    """The tables of gear.md: AUROC and worst δCF of variants, each dataset a column; and kinds."""
     rows = pd.read_csv(RESULTS / "gear_variants.csv")
     cells = rows.auroc.map("{:.3f}".format) + ", " + rows.worst.map("{:.3f}".format)
     cells.index = pd.MultiIndex.from_frame(rows[["method", "dataset"]])
     plan = Plan.read(VARIANTS)
     table = _pairs(cells, plan.methods, plan.datasets)
-    return {"gear.md": _page("gear.md", {"variants": table})}
+    kinds = attribute_kinds.table(pd.read_csv(attribute_kinds.ROWS)) + "\n"
+    return {"gear.md": _page("gear.md", {"variants": table, "kinds": kinds})}
 
 
 def worlds() -> dict[str, str]:

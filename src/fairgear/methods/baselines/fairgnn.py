@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, rows_of
+from fairgear.graph.targets import MULTICLASS, REGRESSION, Target
 from fairgear.hashing import node_uniform
 from fairgear.methods.base import METHODS, Scores
 from fairgear.methods.baselines.layers import GcnLayer, GraphLayer, LayeredEncoder, SageLayer
@@ -27,6 +28,8 @@ from fairgear.methods.baselines.whole_graph import (
     WholeGraphTask,
     outputs,
 )
+from fairgear.methods.heads import BINARY_HEAD, Head
+from fairgear.nn.sens_code import NUMBER, SensCode
 from fairgear.settings import OneOf, Range
 from fairgear.training import Validation, train
 
@@ -78,16 +81,16 @@ class Adversary(nn.Module):
     any other reader would still find it.
     """
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, guesses: int = 1) -> None:
         super().__init__()
-        self.linear = nn.Linear(dim, 1)
+        self.linear = nn.Linear(dim, guesses)
 
     def forward(self, z: Tensor) -> Tensor:
-        """Logits (m,) of s = 1."""
+        """Logits (m,) of s = 1, or (m, groups) of each of several; the guess (m,) of a number."""
         centred = z - z.mean(dim=0)
         scale = (centred.square().mean(dim=0) + 1e-6).sqrt()
         logits: Tensor = self.linear(centred / scale)
-        return logits[:, 0]
+        return logits[:, 0] if logits.shape[1] == 1 else logits
 
 
 class FairGnnTask(WholeGraphTask):
@@ -110,27 +113,37 @@ class FairGnnTask(WholeGraphTask):
         self._number = 0
         self.weights = {"covariance": self.config.alpha, "adversary": -self.config.beta}
         self.known_rows = self.graph.known.nonzero()[:, 0]
-        groups = set(self.graph.sens[self.known_rows].tolist())
-        if len(groups) < 2:
-            raise GraphError(
-                f"the {len(self.known_rows)} people whose sensitive attribute is known",
-                f"group {groups.pop()} alone",
-                "people of both groups",
-                "raise known_sens",
-            )
+        sens = self.graph.sens
+        self.groups = NUMBER if sens.is_floating_point() else max(2, int(sens.max()) + 1)
+        values = torch.unique(sens[self.known_rows]).tolist()
+        if len(values) < max(2, self.groups):
+            what = f"the {len(self.known_rows)} people whose sensitive attribute is known"
+            got, allowed = f"group {values[0]:g} alone", "people of both groups"
+            if self.groups == NUMBER:
+                got, allowed = "the same number for all of them", "numbers that differ"
+            elif self.groups > 2:
+                got = f"people of {len(values)} of {self.groups} groups"
+                allowed = "people of all groups"
+            raise GraphError(what, got, allowed, "raise known_sens")
 
     @cached_property
     def sens_score(self) -> Tensor:
-        """ŝ (n,): s if known, else the estimated probability of s = 1."""
-        estimate = estimated(self.modules["estimator"], self.graph, self.config)
-        sens = self.graph.sens.to(estimate.dtype)
-        return torch.where(self.graph.known, sens, estimate.to(sens.device))
+        """ŝ (n,): s if known, else the estimated probability of s = 1, or the estimated number.
+
+        Of several groups (n, groups): an indicator of the group, or the estimated probabilities.
+        """
+        estimate = estimated(self.modules["estimator"], self.graph, self.config, self.groups)
+        sens, known = self.graph.sens, self.graph.known
+        if self.groups > 2:
+            sens, known = F.one_hot(sens, self.groups), known[:, None]
+        return torch.where(known, sens.to(estimate.dtype), estimate.to(sens.device))
 
     def train_estimator(self) -> None:
         """Train it on those who disclosed s, from features and edges alone."""
-        graph, rows = without_sens(self.graph, self.config), self.known_rows
+        graph, rows = without_sens(self.graph, self.config, self.groups), self.known_rows
         modules = {"network": self.modules["estimator"]}
-        task = WholeGraphTask(modules, self.config, graph, graph.sens, rows, rows)
+        head = head_of(self.groups)
+        task = WholeGraphTask(modules, self.config, graph, graph.sens, rows, rows, head)
         # That of the step, which follows from the seed of the fit.
         seed = torch.initial_seed()
         steps = self.config.estimator_steps
@@ -149,18 +162,28 @@ class FairGnnTask(WholeGraphTask):
     def dependence(
         self, of: Callable[[Tensor, Tensor], Tensor], sens: Tensor, logits: Tensor
     ) -> Tensor:
-        """|Cov| or |corr| of ŝ and the answers; half the sum over several classes.
+        """|Cov| or |corr| of ŝ and the answers; half the sum over several classes, or groups.
 
-        For two classes that is the one of class 1, since both have the same.
+        For two classes that is the one of class 1, since both have the same; so for two groups.
         """
         soft = self.head.soft(logits)
+        if sens.dim() == 2:
+            return torch.stack([self.dependence(of, column, logits) for column in sens.T]).sum() / 2
         if soft.dim() == 1:
             return of(sens, soft).abs()
         return torch.stack([of(sens, column).abs() for column in soft.T]).sum() / 2
 
     def adversary_loss(self, z: Tensor, sens: Tensor) -> Tensor:
-        """L_A: the cross-entropy of ŝ as the adversary reads it from the representations."""
-        return F.binary_cross_entropy_with_logits(self.modules["adversary"](z), sens)
+        """L_A: the cross-entropy of ŝ as the adversary reads it from the representations.
+
+        Of several groups, summed over each against all others; of a number, half the squared error,
+        as in C-ENC.
+        """
+        guess: Tensor = self.modules["adversary"](z)
+        if self.groups == NUMBER:
+            return F.mse_loss(guess, sens) / 2
+        each = self.groups if self.groups > 2 else 1
+        return each * F.binary_cross_entropy_with_logits(guess, sens)
 
     def step(self, number: int) -> dict[str, Tensor]:
         """One step of the classifier against the adversary, then those of the adversary."""
@@ -202,6 +225,7 @@ class FairGnn(WholeGraph):
     """
 
     name = "fairgnn"
+    several_groups = number_of_s = True
     config_type = FairGnnConfig
     config: FairGnnConfig
     _settings: FairGnnConfig
@@ -217,25 +241,37 @@ class FairGnn(WholeGraph):
         # The network first, so that its initialisation does not depend on the others.
         modules = super().build(width)
         wide = replace(config, dim=config.estimator_dim)
-        estimating = LayeredEncoder(GcnLayer, width - config.use_sens, wide)
+        estimating = LayeredEncoder(GcnLayer, width - self._code.width * config.use_sens, wide)
+        guesses = head_of(self.groups_).outputs
         return modules | {
-            "estimator": WholeGraphNetwork(estimating, wide.dim),
-            "adversary": Adversary(config.dim),
+            "estimator": WholeGraphNetwork(estimating, wide.dim, guesses),
+            "adversary": Adversary(config.dim, guesses),
         }
 
     @torch.no_grad()
     def estimate_sens(self, graph: SensitiveGraph, *, nodes: Tensor | None = None) -> Scores:
         """Probabilities (m,) that `nodes` are in group 1, estimated without their own s.
 
-        With few known people, the method can work only if these are informative.
+        Of several groups (m, groups); of a number, the number itself. With few known people, the
+        method can work only if these are informative.
         """
         self._fitted_threshold()
         # `device` may have been changed since the fit.
         self.scaler_.to(self._home())
         estimator = self._modules["estimator"].to(self.torch_device())
-        guesses = estimated(estimator, self._inputs(graph), self._settings).cpu()
+        guesses = estimated(estimator, self._inputs(graph), self._settings, self.groups_).cpu()
         rows = graph.canonical.numbers[rows_of(graph, nodes).cpu()]
-        return np.asarray(guesses[rows].double().numpy())
+        found = guesses[rows].double()
+        if self._code.is_number:
+            found = self._code.mean.cpu() + self._code.scale.cpu() * found
+        return np.asarray(found.numpy())
+
+    def _learn_inputs(self, graph: SensitiveGraph) -> None:
+        super()._learn_inputs(graph)
+        if self._code.is_number:
+            # Those who did not tell their number have no part in its mean and deviation.
+            known = self._inputs(graph).known.cpu()
+            self._code.fit(graph.sens.cpu()[graph.canonical.rows][known])
 
     def _inputs(self, graph: SensitiveGraph) -> PartlyKnown:
         inputs = super()._inputs(graph)
@@ -258,17 +294,30 @@ def correlation(one: Tensor, other: Tensor) -> Tensor:
     return covariance(one, other) / spread.clamp(min=1e-12)
 
 
-def without_sens(graph: Inputs, config: FairGnnConfig) -> Inputs:
-    """What the estimator sees: no s, which is the last feature if the classifier has it."""
-    return replace(graph, x=graph.x[:, : graph.x.shape[1] - config.use_sens])
+def without_sens(graph: Inputs, config: FairGnnConfig, groups: int) -> Inputs:
+    """What the estimator sees: no s, whose code is last if the classifier has it."""
+    code = SensCode(groups).width * config.use_sens
+    return replace(graph, x=graph.x[:, : graph.x.shape[1] - code])
 
 
 @torch.no_grad()
-def estimated(estimator: nn.Module, graph: Inputs, config: FairGnnConfig) -> Tensor:
-    """The estimated probability of s = 1 of everybody."""
+def estimated(
+    estimator: nn.Module, graph: Inputs, config: FairGnnConfig, groups: int = 2
+) -> Tensor:
+    """The estimated probability of s = 1 of everybody, or of each group, or the number."""
     everybody = torch.arange(len(graph.x), device=graph.x.device)
-    _, logits = outputs(estimator.eval(), without_sens(graph, config), everybody, config)
-    return logits.sigmoid()
+    seen = without_sens(graph, config, groups)
+    _, logits = outputs(estimator.eval(), seen, everybody, config)
+    return head_of(groups).soft(logits)
+
+
+def head_of(groups: int) -> Head:
+    """Of s as what is estimated; a number is standardised already."""
+    if groups == 2:
+        return BINARY_HEAD
+    if groups == NUMBER:
+        return Head(Target(REGRESSION, ()))
+    return Head(Target(MULTICLASS, tuple(map(str, range(groups)))))
 
 
 METHODS.add(FairGnn.name, FairGnn)

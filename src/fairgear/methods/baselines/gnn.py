@@ -25,7 +25,7 @@ class Gcn(LayeredGraph):
     """A graph convolutional network (Kipf and Welling, ICLR 2017)."""
 
     name = "gcn"
-    several_groups = True
+    several_groups = number_of_s = True
     layer = GcnLayer
 
 
@@ -33,7 +33,7 @@ class GraphSage(LayeredGraph):
     """GraphSAGE with the mean aggregator (Hamilton, Ying and Leskovec, NeurIPS 2017)."""
 
     name = "graphsage"
-    several_groups = True
+    several_groups = number_of_s = True
     layer = SageLayer
 
 
@@ -41,7 +41,7 @@ class Gin(LayeredGraph):
     """A graph isomorphism network (Xu, Hu, Leskovec and Jegelka, ICLR 2019)."""
 
     name = "gin"
-    several_groups = True
+    several_groups = number_of_s = True
     layer = GinLayer
 
 

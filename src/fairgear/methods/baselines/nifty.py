@@ -21,13 +21,9 @@ from fairgear.methods.baselines.neighbors import (
     link_numbers,
     without_links,
 )
-from fairgear.methods.baselines.whole_graph import (
-    WholeGraphConfig,
-    WholeGraphTask,
-    group_code,
-    outputs,
-)
+from fairgear.methods.baselines.whole_graph import WholeGraphConfig, WholeGraphTask, outputs
 from fairgear.nn import objectives
+from fairgear.nn.sens_code import NUMBER, SensCode
 from fairgear.settings import Range
 from fairgear.training import Validation
 
@@ -108,17 +104,29 @@ def with_noise(x: Tensor, rate: float, spared: int) -> Tensor:
     return x + noise
 
 
-def flipped(x: Tensor, groups: int = 2, *, drawn: bool = True) -> Tensor:
+def flipped(
+    x: Tensor, groups: int = 2, *, drawn: bool = True, values: Tensor | None = None
+) -> Tensor:
     """Everybody in another group, where the last columns are the code of s.
 
-    Of two groups that is the other one. Of several it is drawn, or the next one.
+    Of two groups that is the other one. Of several it is drawn, or the next one. A number (no
+    groups) becomes one of the observed `values` (ascending) that is drawn, or the one half of the
+    people further on, from the highest on to the lowest.
     """
     if groups == 2:
         return torch.cat([x[:, :-1], 1 - x[:, -1:]], dim=1)
+    if groups == NUMBER:
+        assert values is not None
+        if drawn:
+            place = torch.randint(len(values), (len(x),), device=x.device)
+        else:
+            own = torch.searchsorted(values, x[:, -1].contiguous())
+            place = (own + len(values) // 2) % len(values)
+        return torch.cat([x[:, :-1], values[place, None]], dim=1)
     code = x[:, 1 - groups :]
     own = torch.cat([1 - code.sum(dim=1, keepdim=True), code], dim=1).argmax(dim=1)
     steps = torch.randint(1, groups, own.shape, device=x.device) if drawn else 1
-    other = group_code((own + steps) % groups, groups).to(x)
+    other = SensCode(groups)((own + steps) % groups).to(x)
     return torch.cat([x[:, : 1 - groups], other], dim=1)
 
 
@@ -137,22 +145,28 @@ class NiftyTask(WholeGraphTask):
         self.optimizers["predictor"] = self.optimizer(self.predictor)
         share = self.config.similarity_weight
         self.weights = {"prediction": 1 - share, "similarity": share}
-        self.groups = max(2, int(self.graph.sens.max()) + 1)
+        sens = self.graph.sens
+        number = sens.is_floating_point()
+        self.groups = NUMBER if number else max(2, int(sens.max()) + 1)
+        self.spared = SensCode(self.groups).width * self.config.use_sens
+        self.values = sens.sort().values if number else None
 
     def views(self, batch: NodeBatch) -> tuple[tuple[Tensor, Neighbors], tuple[Tensor, Neighbors]]:
         """Features and neighbours, twice, each with its own noise and missing edges."""
         x, use_sens = batch.inputs(self.graph.x), self.config.use_sens
-        spared = (self.groups - 1) * use_sens
         whole = batch is self.graph.links.everyone
         numbers = self._all_links if whole else link_numbers(batch.neighbors)
         one, other = (
             (
-                with_noise(x, self.config.feature_noise, spared=spared),
+                with_noise(x, self.config.feature_noise, spared=self.spared),
                 without_links(batch.neighbors, numbers, self.config.drop_edges),
             )
             for _ in range(2)
         )
-        return one, (flipped(other[0], self.groups) if use_sens else other[0], other[1])
+        if not use_sens:
+            return one, other
+        values = None if self.values is None else self.values.to(x.device)
+        return one, (flipped(other[0], self.groups, values=values), other[1])
 
     def terms(
         self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
@@ -179,7 +193,7 @@ class NiftyTask(WholeGraphTask):
         figures = self.scored().figures
         worlds = [self.graph]
         if self.config.use_sens:
-            moved = flipped(self.graph.x, self.groups, drawn=False)
+            moved = flipped(self.graph.x, self.groups, drawn=False, values=self.values)
             worlds.append(replace(self.graph, x=moved))
         found = [outputs(self.network, world, self.val_rows, self.config) for world in worlds]
         z, logits = (torch.stack([pair[part] for pair in (found[0], found[-1])]) for part in (0, 1))
@@ -200,7 +214,7 @@ class NiftyTask(WholeGraphTask):
 class Nifty(LayeredGraph):
     """A stack of layers with normalised weights, trained on two views."""
 
-    several_groups = True
+    several_groups = number_of_s = True
     config_type = NiftyConfig
     config: NiftyConfig
     task_type = NiftyTask

@@ -11,7 +11,6 @@ from typing import Annotated, ClassVar, Self
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairgear.causal import LocalWorld, Surroundings
@@ -28,6 +27,7 @@ from fairgear.methods.features import FeatureScaler
 from fairgear.methods.heads import BINARY_HEAD, Head
 from fairgear.methods.ranks import RankScores
 from fairgear.nn import objectives
+from fairgear.nn.sens_code import SensCode
 from fairgear.settings import Config, OneOf, Range
 from fairgear.training import Task, Validation, seeded, train
 
@@ -92,6 +92,7 @@ class Inputs:
     x: Tensor
     """(n, width), scaled."""
     sens: Tensor
+    """(n,), the groups, or float and standardised where the attribute is a number."""
     links: Links
 
 
@@ -197,6 +198,7 @@ class WholeGraph(NetworkMethod):
     task_type: ClassVar[type[WholeGraphTask]] = WholeGraphTask
     _modules: dict[str, nn.Module]
     _ranks: RankScores | None
+    _code: SensCode
 
     @abstractmethod
     def encoder(self, width: int) -> nn.Module:
@@ -257,6 +259,7 @@ class WholeGraph(NetworkMethod):
         device = self.torch_device()
         network = self._modules["network"].to(device)
         self.scaler_.check(worlds[0].factual)
+        self._check_attribute(worlds[0].factual)
         parts = []
         for around in Surroundings.parts(worlds, nodes, self._settings.layers):
             x = self._near(around).to(device)
@@ -279,6 +282,7 @@ class WholeGraph(NetworkMethod):
         self._build(graph.x.shape[1], graph.sens_column)
         order = graph.canonical.rows
         self.scaler_.fit(graph, order)
+        self._code.fit(graph.sens[order.to(graph.sens.device)])
         if self._ranks is not None:
             self._ranks.fit(self.scaler_(graph)[order.to(self._home())])
 
@@ -298,10 +302,14 @@ class WholeGraph(NetworkMethod):
         return self._seen(x, around.sens)
 
     def _inputs(self, graph: SensitiveGraph) -> Inputs:
+        self._check_attribute(graph)
         home = self._home()
         order = graph.canonical.rows.to(home)
         x, sens = self.scaler_(graph)[order], graph.sens.to(home)[order]
-        return Inputs(self._seen(x, sens), sens, Links.of(graph.canonical, home))
+        seen = self._seen(x, sens)
+        if self._code.is_number:
+            sens = self._code(sens)[:, 0].to(seen)
+        return Inputs(seen, sens, Links.of(graph.canonical, home))
 
     def _seen(self, x: Tensor, sens: Tensor) -> Tensor:
         """What the network sees: scaled features, their ranks and s, as the settings say."""
@@ -309,7 +317,7 @@ class WholeGraph(NetworkMethod):
         if self._ranks is not None:
             parts.append(self._ranks.to(x.device)(x))
         if self._settings.use_sens:
-            parts.append(group_code(sens, self.groups_).to(x))
+            parts.append(self._code.to(sens.device)(sens).to(x))
         return torch.cat(parts, dim=1)
 
     def _home(self) -> torch.device:
@@ -321,19 +329,16 @@ class WholeGraph(NetworkMethod):
         own = len(self.scaler_.mean)
         self._ranks = RankScores(own).to(self._home()) if self._settings.ranks else None
         seen = (2 if self._settings.ranks else 1) * own
-        seen += (self.groups_ - 1) * self._settings.use_sens
+        self._code = SensCode(self.groups_).to(self._home())
+        seen += self._code.width * self._settings.use_sens
         with seeded(self.seed, "initialisation"):
             modules = self.build(seen)
         device = self.torch_device()
         self._modules = {name: module.to(device) for name, module in modules.items()}
 
     def _networks(self) -> dict[str, nn.Module]:
-        return self._modules | ({} if self._ranks is None else {"ranks": self._ranks})
-
-
-def group_code(sens: Tensor, groups: int) -> Tensor:
-    """(m, groups − 1): an indicator of every group but the first; s itself of two."""
-    return F.one_hot(sens.long(), groups)[:, 1:]
+        ranks = {} if self._ranks is None else {"ranks": self._ranks}
+        return self._modules | ranks | {"code": self._code}
 
 
 def outputs(

@@ -21,6 +21,7 @@ from fairgear.methods.gear.family import Family, MovedPeople, learners, models_o
 from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.gear.training import GearTask
 from fairgear.methods.ranks import RankScores
+from fairgear.nn.sens_code import SensCode
 from fairgear.settings import settings_of
 from fairgear.tensor_files import damaged
 from fairgear.training import seeded
@@ -29,7 +30,8 @@ from fairgear.training import seeded
 class Gear(WholeGraph):
     """A graph network whose answers are alike under a family of causal models.
 
-    Each person is seen as they are and as the models of the family move them to the other group.
+    Each person is seen as they are and as the models of the family move them to the other groups,
+    or at five levels of an attribute that is a number.
     Training asks for alike answers where people are moved and edges are left out.
 
     After `fit`:
@@ -67,7 +69,7 @@ class Gear(WholeGraph):
     """
 
     name = "gear"
-    several_groups = True
+    several_groups = number_of_s = True
     config_type = GearConfig  # type: ignore[assignment]  # has what the base class reads
     config: GearConfig  # type: ignore[assignment]  # as above
     _settings: GearConfig  # type: ignore[assignment]  # as above
@@ -141,6 +143,9 @@ class Gear(WholeGraph):
         self, graph: SensitiveGraph, inputs: Inputs, y: Tensor, train_rows: Tensor, val_rows: Tensor
     ) -> GearTask:
         around = groups_around(graph)[graph.canonical.rows]
+        if graph.continuous:
+            # R² stays the same, and numbers such as years keep their digits in 32 bits.
+            around = SensCode(0).to(around.device).fit(around)(around)[:, 0]
         moved = MovedPeople(self._family, graph, self.seed)
         return GearTask(
             self._modules["network"],
@@ -160,6 +165,7 @@ class Gear(WholeGraph):
 
     def _inputs(self, graph: SensitiveGraph) -> Inputs:
         self.scaler_.check(graph)
+        self._check_attribute(graph)
         home = self._home()
         order = graph.canonical.rows
         x = self._family.to(home).seen_in(graph, order)

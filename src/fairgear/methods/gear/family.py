@@ -23,7 +23,7 @@ from fairgear.causal import (
 from fairgear.causal.diagram import SUFFIXES
 from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.graph.attributes import other_groups
+from fairgear.graph.attributes import BANDS, other_groups, quantile_levels
 from fairgear.hashing import node_uniform
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import FAMILY
@@ -40,7 +40,7 @@ _CHUNK = 2**16
 _DRAWS, _KEPT = 6, 2 * 2**30
 # Standard deviations from the mean beyond which values are not distinguished.
 _FURTHEST = 8.0
-# The fewest people of each group that maps are learned from.
+# The fewest people of each group, or fifth of a number, that maps are learned from.
 _LEAST = 30
 
 
@@ -50,7 +50,8 @@ class Family:
     A person's views are their features as they are, and as each model moves them to every other
     group: scaled values, then ranks. The network sees the mean of the views, every group counting
     the same. It stays nearly the same if a model moves the person; it stays exactly so for a
-    single model whose maps compose.
+    single model whose maps compose. Where the attribute is a number, its levels take the place of
+    the groups.
 
     Args:
         models: fitted feature models.
@@ -58,7 +59,8 @@ class Family:
         ranks: of the scaled features.
         seed: of the noise of maps where several people share a value.
         views: whether the moved rows count; otherwise people are seen as they are.
-        groups: how many there are.
+        groups: how many there are; 0 where the attribute is a number.
+        levels: the values of a number that people are seen at.
     """
 
     def __init__(
@@ -69,9 +71,10 @@ class Family:
         seed: int,
         views: bool = True,
         groups: int = 2,
+        levels: Sequence[float] = (),
     ) -> None:
         self.models = tuple(models)
-        self.groups = groups
+        self.groups, self.levels = groups, tuple(levels)
         self.ranks = ranks
         self.views = views
         self.scaler = scaler
@@ -93,6 +96,9 @@ class Family:
         table, sens = _table(graph.x[order]), graph.sens.cpu()[order].numpy()
         columns = Columns.of(graph)
         fitted = [model.fit(table, sens, columns, people) for model in models]
+        if graph.continuous:
+            levels = quantile_levels(sens[people]).tolist()
+            return cls(fitted, scaler, ranks, seed, views, 0, levels)
         return cls(fitted, scaler, ranks, seed, views, graph.num_groups)
 
     def to(self, device: torch.device) -> Self:
@@ -107,7 +113,7 @@ class Family:
         return 2 * len(self.scaler.mean)
 
     def moved(self, model: int, x: Tensor, sens: Tensor, target: Tensor, node_id: Tensor) -> Tensor:
-        """Rows of a graph's features, had everybody been of the group `target` (m,)."""
+        """Rows of a graph's features, had everybody had the value `target` (m,)."""
         before, after = sens.cpu().numpy(), target.cpu().numpy()
         rows = self.models[model].moved(
             _table(x), before, after, node_id.cpu(), seed=self.seed + _OWN_NOISE
@@ -116,6 +122,11 @@ class Family:
 
     def seen(self, x: Tensor, sens: Tensor, node_id: Tensor) -> Tensor:
         """What the network sees (m, width) of rows of a graph, on the scaler's device."""
+        if self.views and self.levels:
+            at = (torch.full_like(sens, level) for level in self.levels)
+            # One after another: a sum over a stack rounds otherwise for other numbers of rows.
+            first, *others = (self._mean_view(x, sens, target, node_id) for target in at)
+            return sum(others, first) / len(self.levels)
         own = self._view(x)
         if not self.views:
             return own
@@ -154,7 +165,8 @@ class Family:
             tensors |= {f"family.{number}.{name}": value for name, value in own.items()}
             shapes = {name: list(value.shape) for name, value in own.items()}
             models.append({"model": about, "tensors": shapes})
-        return tensors, {"models": models, "seed": self.seed, "groups": self.groups}
+        facts = {"models": models, "seed": self.seed, "groups": self.groups}
+        return tensors, facts | ({"levels": list(self.levels)} if self.levels else {})
 
     @classmethod
     def from_state(
@@ -174,8 +186,8 @@ class Family:
                 for name, shape in about["tensors"].items()
             }
             models.append(FeatureModel.from_state(own, about["model"]))
-        groups = int(facts.get("groups", 2))
-        return cls(models, scaler, ranks, int(facts["seed"]), views, groups)
+        groups, levels = int(facts.get("groups", 2)), [float(of) for of in facts.get("levels", ())]
+        return cls(models, scaler, ranks, int(facts["seed"]), views, groups, levels)
 
 
 def models_of(causal: str) -> list[FeatureModel]:
@@ -204,17 +216,22 @@ def learners(graph: SensitiveGraph) -> NDArray[np.bool_]:
     sens = graph.sens.cpu()[order].numpy()
     train, val = (mask.cpu()[order].numpy() for mask in (graph.train_mask, graph.val_mask))
     for people in (train, train | val):
-        if min(np.bincount(sens[people], minlength=graph.num_groups)) >= _LEAST:
+        if graph.continuous:
+            fewest = people.sum() // BANDS if len(np.unique(sens[people])) > 1 else 0
+        else:
+            fewest = min(np.bincount(sens[people], minlength=graph.num_groups))
+        if fewest >= _LEAST:
             return np.asarray(people)
     return np.ones(len(sens), dtype=np.bool_)
 
 
 class MovedPeople:
-    """What the network sees of people whom the family has moved to another group.
+    """What the network sees of people whom the family has moved to another value.
 
     The family of a judge is fitted to other people, and fewer, and differs from this one by chance.
     So people are moved by several draws of the family: by maps from all learners, then by maps from
-    random thirds of them. Of several other groups, each draw has one for each person.
+    random thirds of them. Of several other groups, each draw has one for each person; of a number,
+    the value of somebody among the learners.
 
     Args:
         family: what the network sees people by.
@@ -232,7 +249,12 @@ class MovedPeople:
         draws = list(_draws(family, graph, self.draws, seed))
         own, ids = (of.cpu()[order] for of in (graph.sens, graph.node_id))
         noise = [node_uniform(ids, seed, f"target{draw}").numpy() for draw in range(self.draws)]
-        found = [other_groups(own.numpy(), one, family.groups) for one in noise]
+        if family.groups:
+            found = [other_groups(own.numpy(), one, family.groups) for one in noise]
+        else:
+            law = np.sort(own.numpy()[learners(graph)])
+            places = np.minimum((np.stack(noise) * len(law)).astype(np.int64), len(law) - 1)
+            found = list(law[places])
         targets = torch.from_numpy(np.stack(found, axis=1))
         self._targets = targets.to(self._seen.device)
         for begin in range(0, len(order), _CHUNK):
@@ -252,7 +274,7 @@ class MovedPeople:
         return self._seen[rows, draw, model]
 
     def target(self, rows: Tensor, draw: Tensor) -> Tensor:
-        """The group (m,) that each is moved to."""
+        """The value (m,) that each is moved to."""
         return self._targets[rows, draw]
 
 

@@ -112,13 +112,29 @@ class Boundary(nn.Module):
         return self.head.decided(logits, self.cut)
 
 
+def together(sens: Tensor, target: Tensor, groups: int) -> list[Tensor]:
+    """Masks (m,) of those who may be moved to their target at once.
+
+    Those whom it puts in the same group, for each of the groups; of a number (no groups), those
+    whom it lowers and those whom it raises, which for two groups is the same.
+    """
+    if not groups:
+        return [target < sens, target > sens]
+    return [target == to for to in range(groups)]
+
+
 def assignment(sens: Tensor, target: Tensor, groups: int) -> Tensor:
     """New groups (m,): everybody in one of them, anybody in any, or a tenth in their target.
 
     Where a tenth are moved, most of these are moved alone among their neighbours, and most of
-    their neighbours see somebody moved while they stay.
+    their neighbours see somebody moved while they stay. Of a number: all whose target is lower,
+    half of the people, all whose target is higher, or a tenth.
     """
     draw = torch.rand(sens.shape, device=sens.device)
+    if not groups:
+        lower, higher = together(sens, target, groups)
+        kinds = (lower, draw < 1 / 2, higher, draw < _FEW)
+        return torch.where(kinds[int(torch.randint(len(kinds), ()))], target, sens)
     kind = int(torch.randint(groups + 2, ()))
     if kind == groups + 1:
         return torch.where(draw < _FEW, target, sens)

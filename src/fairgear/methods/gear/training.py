@@ -25,6 +25,7 @@ from fairgear.methods.gear.loss import (
     ModelWeights,
     adjusted,
     assignment,
+    together,
 )
 from fairgear.methods.heads import BINARY_HEAD, Head
 from fairgear.methods.thresholds import most_accurate, validation_subset
@@ -53,7 +54,7 @@ class GearTask(WholeGraphTask):
     """L = cross-entropy + λ · inconsistency + π · R², with π the weight of the penalty.
 
     The inconsistency is that of the answers of the same people in the graph as it is, and after
-    some people were moved to the other group by models of the family and some edges were left out.
+    some people were moved to another value by models of the family and some edges were left out.
 
     Args:
         network: what is trained.
@@ -61,7 +62,7 @@ class GearTask(WholeGraphTask):
         graph: what the network sees of it, in canonical order like everything here.
         y: labels.
         train_rows, val_rows: rows of the labelled people.
-        moved: the same people in the other group.
+        moved: the same people at other values.
         sens_around: (n,), the mean of s over each person and their neighbours.
     """
 
@@ -143,12 +144,13 @@ class GearTask(WholeGraphTask):
         first = torch.zeros_like(everyone)
         worlds = []
         for model in range(self.moved.models):
-            # Everybody whom the last draw of maps moves to a group, group by group.
+            # Everybody whom the last draw of maps moves to a group, group by group; of a number,
+            # those whom it lowers, and those whom it raises.
             last = first + self.moved.draws - 1
             other = self.moved(everyone, first + model, last)
             target = self.moved.target(everyone, last)
-            each = range(self.moved.groups)
-            moved = (torch.where((target == to)[:, None], other, self.graph.x) for to in each)
+            parts = together(self.graph.sens, target, self.moved.groups)
+            moved = (torch.where(part[:, None], other, self.graph.x) for part in parts)
             worlds.append(torch.stack([self._logits(x) for x in moved]))
         outcome = self.judged(factual, torch.stack(worlds))
         if self.penalty.active:
