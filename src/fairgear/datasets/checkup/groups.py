@@ -28,7 +28,7 @@ def group_findings(
     except FairgearError as error:
         about = f"sensitive {', '.join(repr(one.name) for one in held)}"
         change = _remedy(held[0], columns) if len(held) == 1 else {}
-        advice = "name fewer columns" if len(held) > 1 else "" if change else error.next_step
+        advice = "" if change else error.next_step
         yield Finding(about, f"{error.got}; allowed: {error.allowed}", change, advice, True)
 
 

@@ -229,8 +229,8 @@ def _with_own_column(
         free = name in nodes and name not in (columns.label, columns.id, *columns.drop)
         if free and ((nodes[name] == own) | (nodes[name].isna() & own.isna())).all():
             del nodes[columns.sensitive]
-            kinds = columns.sensitive_kind.values()
-            return replace(columns, sensitive=name, sensitive_kind=dict.fromkeys([name], *kinds))
+            kinds = dict(zip([name], columns.sensitive_kind.values(), strict=False))
+            return replace(columns, sensitive=name, sensitive_kind=kinds)
     return columns
 
 

@@ -86,10 +86,10 @@ class Groups:
         if count == people:
             return self
         if count < fewest and (columns.unknown != DROP or not count):
-            allowed = f"{fewest} or more, from whom the others' can be guessed"
+            allowed = f"{fewest} or more, from whom the others' is guessed"
             step = "name another column"
             step += ", or leave the others out with --unknown drop" if count else ""
-            what, got = f"sensitive column {columns.sensitive!r}", f"{count} of {people:,} values"
+            what, got = f"sensitive column {columns.sensitive!r}", f"{count} of {people:,} people with a value"
             raise GraphError(what, got, allowed, step)
         law = np.sort(self.codes[told])
         noise = node_uniform(torch.from_numpy(node_id), 0, "unknown").numpy()
@@ -164,11 +164,13 @@ def groups_of(column: pd.Series, name: str, columns: TableColumns) -> Groups:
         step = f"say what it is: --sensitive-kind {name}=continuous, or {name}=categorical"
         raise GraphError(what, f"text that spells numbers, {shown}", allowed, step)
     if len(found) > _MOST:
-        step = "compare one with all others: --sensitive-against VALUE"
+        allowed, step = f"up to {_MOST} groups", "compare one with all others: "
+        step += "--sensitive-against VALUE"
         if _are_numbers(found):
+            allowed += ", or a number"
             step = f'use --sensitive-kind {name}=continuous, or --sensitive "{name}<40"'
         step = "name fewer columns" if ", " in name else step
-        raise GraphError(what, shown, f"up to {_MOST} groups, or a number", step)
+        raise GraphError(what, shown, allowed, step)
     if one is not None:
         got = f"{one!r}, with {len(found)} groups in {name!r}"
         raise ParameterError(
