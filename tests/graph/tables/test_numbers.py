@@ -76,9 +76,7 @@ def sources(folder: Path) -> dict[str, SensitiveGraph]:
     held = pyg_data()
     torch.save(held, folder / "p.pt")
     columns = TableColumns(**AGE)
-    build_stored(
-        folder / "g", _parquet(pairs, folder), folder / "p.parquet", columns, memory=2**16
-    )
+    build_stored(folder / "g", _parquet(pairs, folder), folder / "p.parquet", columns, memory=2**16)
     write_stored(made(), folder / "again")
     return {
         "csv": read_graph(PEOPLE, columns, FRIENDS),

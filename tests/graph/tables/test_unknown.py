@@ -231,9 +231,6 @@ def test_stored_graphs_are_those_in_memory(case: str, tmp_path: Path) -> None:
         for key in ("feature_names", "sens_column", "sens_kind", "attributes"):
             assert graph.get(key) == expected.get(key), (name, key)
         assert asdict(graph.encoding) == asdict(expected.encoding)
-    with pytest.raises(FairgearError, match="--unknown: got 'drop'; allowed: keep: rows keep"):
-        dropped = TableColumns(label="approved", unknown="drop", **options)
-        build_stored(tmp_path / "new", *files, dropped)
 
 
 def test_two_columns_that_make_two_groups_are_stored(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -185,18 +185,26 @@ def _alike(one: ColumnFacts, other: ColumnFacts) -> str:
 
 def missing_findings(facts: list[ColumnFacts], columns: TableColumns) -> Iterator[Finding]:
     """Cells without a value, and what `--missing` would do to them."""
-    gaps = [one for one in facts if one.role == "feature" and one.missing and one.distinct]
+    groups = [one for one in facts if one.role == "sensitive" and one.missing]
+    kept = np.ones(len(facts[0].codes) if facts else 0, dtype=np.bool_)
+    for group in groups if columns.unknown == DROP else ():
+        kept &= group.codes >= 0
+    gaps = [
+        replace(one, codes=one.codes[kept], missing=int((one.codes[kept] < 0).sum()))
+        for one in facts
+        if one.role == "feature" and one.distinct
+    ]
+    gaps = [one for one in gaps if one.missing]
     for one in facts:
         if one.role == "feature" and one.missing == len(one.codes):
             about = f"column {one.name!r}"
             yield Finding(about, "no value at all", {"drop": [one.name]}, "", True)
-        elif one in gaps and one.missing > _HALF * len(one.codes):
+        elif one.role == "feature" and one.distinct and one.missing > _HALF * len(one.codes):
             said = f"{one.missing:,} of {len(one.codes):,} cells are empty"
             yield Finding(f"column {one.name!r}", said, {"drop": [one.name]})
         elif one.role == "label" and one.missing:
             said = f"{one.missing:,} people have no label: they are predicted, "
             yield Finding("label", said + "and not used for training or test")
-    groups = [one for one in facts if one.role == "sensitive" and one.missing]
     for group in groups:
         said = f"{group.missing:,} of {len(group.codes):,} people have no value of {group.name!r}"
         if columns.unknown == DROP:
