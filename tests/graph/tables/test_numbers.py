@@ -55,7 +55,7 @@ def test_a_number_is_kept_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert graph.sens.tolist() == table.age.tolist()
     assert graph.attributes == Attributes.number("age")
     assert (graph.sens_kind, graph.sens_names, graph.sens_known) == ("continuous", (), None)
-    assert graph.feature_names[graph.sens_column] == "age"
+    assert graph.sens_column == graph.feature_names.index("age")
     assert graph.x[:, graph.sens_column].tolist() == table.age.tolist()
     other = made(sensitive="sex")
     rest = [name for name in graph.feature_names if name not in ("age", "sex=male")]
@@ -187,12 +187,13 @@ def test_a_code_makes_groups_with_others() -> None:
     table = people().assign(s=MANY)
     graph = made(table, sensitive="sex,s", sensitive_kind={"s": "categorical"})
     assert graph.num_groups == 26
+    assert graph.attributes is not None
     named = [graph.attributes.names[group] for group in graph.sens]
     assert named == [f"{sex}, {code}" for sex, code in zip(table.sex, table.s, strict=True)]
 
 
 def test_a_number_weighs_as_others_where_rows_are_standardized() -> None:
-    options = {"similarity": 0.7, "standardize": True}
+    options: dict[str, Any] = {"similarity": 0.7, "standardize": True}
     graph = from_tables(people(), **AGE, **options)
     other = from_tables(people(), label="approved", sensitive="sex", **options)
     # Of the other graph age is standardized, and sex is not; the reverse here.
@@ -239,13 +240,15 @@ def test_a_saved_encoding_reads_the_number_of_others(tmp_path: Path) -> None:
         other = read_graph(tmp_path / "p.csv", columns, encoding=encoding)
         assert other.sens.tolist() == some.age.tolist()
         assert other.continuous
-        assert torch.equal(other.x[:, 1:], graph.x[rows, 1:])
+        assert torch.equal(other.x[:, 1:], graph.x[torch.tensor(rows), 1:])
+    wrong: dict[str, Any]
     for wrong, said in (
         ({"sensitive_kind": {"age": "categorical"}}, "a number, as the model was trained"),
         ({"sensitive_one": "3"}, "none, as the model was trained"),
         ({"sensitive": "sex"}, "'age', as the model was trained"),
     ):
-        given = TableColumns(**{"sensitive": "age", "similarity": 0.5, **wrong})
+        options: dict[str, Any] = {"sensitive": "age", "similarity": 0.5, **wrong}
+        given = TableColumns(**options)
         with pytest.raises(FairgearError, match=said):
             read_graph(tmp_path / "p.csv", given, encoding=encoding)
     same = TableColumns(sensitive="age", similarity=0.5, sensitive_kind={"age": "continuous"})

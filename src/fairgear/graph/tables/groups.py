@@ -89,11 +89,8 @@ class Groups:
             allowed = f"{fewest} or more, from whom the others' is guessed"
             step = "name another column"
             step += ", or leave the others out with --unknown drop" if count else ""
-            what, got = (
-                f"sensitive column {columns.sensitive!r}",
-                f"{count} of {people:,} people with a value",
-            )
-            raise GraphError(what, got, allowed, step)
+            got = f"{count} of {people:,} people with a value"
+            raise GraphError(f"sensitive column {columns.sensitive!r}", got, allowed, step)
         law = np.sort(self.codes[told])
         noise = node_uniform(torch.from_numpy(node_id), 0, "unknown").numpy()
         place = np.minimum((noise * count).astype(np.int64), count - 1)
