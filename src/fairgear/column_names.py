@@ -10,6 +10,8 @@ from typing import Self
 
 from fairgear.errors import ParameterError
 
+# What a sensitive column holds: two groups, several, or a number such as an age.
+BINARY, CATEGORICAL, CONTINUOUS = SENSITIVE_KINDS = ("binary", "categorical", "continuous")
 # The words for "not", by the words of a comparison.
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _COMPARISON = re.compile(
@@ -51,6 +53,21 @@ def sensitive_columns(text: str, names: Iterable[str]) -> list[str]:
     if "," not in text or text in known:
         return [sensitive_column(text, known)]
     return [part.strip() for part in text.split(",")]
+
+
+def said_kinds(texts: Iterable[str]) -> dict[str, str]:
+    """What `--sensitive-kind age=continuous` says, by column; commas separate several."""
+    found: dict[str, str] = {}
+    for text in texts:
+        parts = text.split(",")
+        for part in parts if all("=" in part for part in parts) else [text]:
+            column, _, kind = (word.strip() for word in part.rpartition("="))
+            if not column or kind not in SENSITIVE_KINDS:
+                allowed = f"COLUMN=KIND, where a kind is {', '.join(SENSITIVE_KINDS)}"
+                step = "use --sensitive-kind age=continuous"
+                raise ParameterError("--sensitive-kind", repr(part), allowed, step)
+            found[column] = kind
+    return found
 
 
 def listed(values: Iterable[str], most: int = 5) -> str:

@@ -130,10 +130,13 @@ def test_missing_cells_and_what_to_do() -> None:
         assert done in said(examined(**RIGHT, missing=policy), "missing")
     table(sex=["", *people().sex[1:]], age=["", *people().age[1:]])
     found = examined(**RIGHT)
-    assert "1 people have no value of 'sex', which is never guessed" in said(found, "groups")
-    assert said(found, "missing").endswith("[--missing drop, or complete them]!")
+    expected = "1 of 400 people have no value of 'sex'; they stay, with a guess [--unknown drop]"
+    assert said(found, "groups") == expected
+    assert found.inferred["groups"].endswith(" people; 1 people unknown")
     assert found.command is not None
-    assert "--missing drop" in found.command
+    assert "--missing impute" in found.command
+    found = examined(**RIGHT, unknown="drop")
+    assert said(found, "groups") == "1 of 400 people have no value of 'sex'; they are left out []"
     table(approved=["", *people().approved[1:]])
     assert "1 people have no label" in said(examined(**RIGHT), "label")
 
@@ -222,8 +225,11 @@ def test_everything_at_once() -> None:
         empty="",
         share=[f"{i % 90} %" for i in range(400)],
     )
-    found = examined(label="approved", sensitive="age")
+    found = examined(label="approved", sensitive="age,sex", sensitive_kind=["age=categorical"])
     assert len([one for one in found.findings if one.refused]) == 5
+    assert found.command is None
+    found = examined(label="approved", sensitive="age")
+    assert len([one for one in found.findings if one.refused]) == 4
     assert found.command is not None
     refused = [one.refused for one in found.findings]
     assert refused == sorted(refused, reverse=True)

@@ -37,16 +37,7 @@ def test_groups_and_labels_of_several_values() -> None:
 
 
 def test_columns_that_make_no_groups() -> None:
-    twelve, mostly = np.arange(400) % 12, [0] * 387 + [*range(13)]
-    table(race=RACES, one="x", twelve=twelve, mostly=mostly)
-    found = examined(**RIGHT | {"sensitive": "age"})
-    middle = sorted(people().age)[200]
-    assert f"[--sensitive 'age<{middle}']!" in said(found, "sensitive")
-    assert found.command is not None
-    assert examined(**RIGHT | {"sensitive": "twelve"}).accepted
-    found = examined(**RIGHT | {"sensitive": "mostly"})
-    assert "[--sensitive 'mostly<1']!" in said(found, "sensitive")
-    assert found.command is not None
+    table(race=RACES, one="x")
     found = examined(**RIGHT | {"sensitive": "one"})
     assert said(found, "sensitive").endswith(
         "[name a column with several groups with --sensitive]!"
@@ -83,17 +74,54 @@ def test_several_sensitive_columns() -> None:
         found = examined(**RIGHT | {"sensitive": sensitive})
         assert said(found, "sensitive").endswith("!")
         assert found.command is None
-    assert "[name fewer columns]!" in said(
-        examined(**RIGHT | {"sensitive": "age,sex"}), "sensitive"
-    )
+    codes = {"sensitive": "age,sex", "sensitive_kind": ["age=categorical"]}
+    assert "[name fewer columns]!" in said(examined(**RIGHT | codes), "sensitive")
+    found = examined(**RIGHT | {"sensitive": "age,sex"})
+    assert "of which 'age' is a number" in said(found, "sensitive")
+    assert "audit each by itself" in said(found, "sensitive")
     assert not examined(**RIGHT | {"sensitive": "race,sex", "against": "White"}).accepted
     assert not examined(**RIGHT | {"sensitive": "race,sex", "label": "sex"}).accepted
     table(race=["", *RACES[1:]], sex=[*people().sex[:-1], ""])
     found = examined(**RIGHT | {"sensitive": "race,sex"})
     assert "no value of 'race'" in said(found, "groups")
     assert "no value of 'sex'" in said(found, "groups")
+    assert found.inferred["groups"].endswith("; 2 people unknown")
+    assert found.accepted
+
+
+def test_numbers(tmp_path: Path) -> None:
+    middle = int(people().age.median())
+    found = examined(**RIGHT | {"sensitive": "age"})
+    assert found.accepted
+    assert found.inferred["groups"] == (
+        f"none: 'age' is a number from 21 to 65; --sensitive \"age<{middle}\" makes two"
+    )
+    table(age=[*people().age[:300], *[""] * 100], code=[f"0{i % 20}" for i in range(400)])
+    found = examined(**RIGHT | {"sensitive": "age", "drop": ["code"]})
+    assert found.accepted
+    assert found.inferred["groups"].endswith(" makes two; 100 people unknown")
+    assert said(found, "groups").endswith("they stay, with a guess [--unknown drop]")
+    # Twelve numbers are groups, unless it is said.
+    table(twelve=np.arange(400) % 12)
+    found = examined(**RIGHT | {"sensitive": "twelve"})
+    assert found.inferred["groups"].startswith("12: '0' 34 people, ")
+    found = examined(**RIGHT | {"sensitive": "twelve", "sensitive_kind": ["twelve=continuous"]})
+    assert found.inferred["groups"].startswith("none: 'twelve' is a number from 0 to 11;")
     assert found.command is not None
-    assert "--missing drop" in found.command
+    assert "--sensitive-kind twelve=continuous" in found.command
+    # Numbers that are text may be either.
+    people().assign(code=[f"0{i % 20}" for i in range(400)]).to_parquet("people.parquet")
+    found = examined("people.parquet", **RIGHT | {"sensitive": "code"})
+    assert "text that spells numbers" in said(found, "sensitive")
+    assert "[--sensitive-kind code=continuous]!" in said(found, "sensitive")
+    assert found.command is not None
+
+
+def test_too_few_who_told() -> None:
+    table(sex=["", *people().sex[1:29], *[""] * 371])
+    found = examined(**RIGHT, missing="impute")
+    assert "28 of 400 people with a value; allowed: 30 or more" in said(found, "sensitive")
+    assert said(found, "sensitive").endswith("[--unknown drop]!")
 
 
 def test_a_group_that_is_dropped() -> None:

@@ -15,7 +15,6 @@ run_app = App(
     name="run",
     help="Train a model, measure how alike it treats people, and write a report.",
     help_epilogue=examples(
-        "fairgear run",
         "fairgear run synthetic --seed 3 --out runs/three",
         "fairgear run bail --method gear-paper --quick",
         "fairgear run --set causal=quantile --set fairness-weight=5 --json",
@@ -47,8 +46,7 @@ def run(
     Parameters
     ----------
     dataset
-        A name from `fairgear datasets list`, or your own file: a table with
-        --edges or --similarity, or a graph (.pt, .graphml). [default: synthetic]
+        A name from `fairgear datasets list`, or your table or graph. [default: synthetic]
     method
         From `fairgear methods list`, or MODULE:CLASS. [default: gear]
     overrides

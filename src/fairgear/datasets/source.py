@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from fairgear.column_names import sensitive_columns, unknown_column
+from fairgear.column_names import said_kinds, sensitive_columns, unknown_column
 from fairgear.delimited import names_in
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import read_errors
@@ -34,6 +34,10 @@ class FileOptions(Config):
     """classification or regression. [default: inferred]"""
     sensitive: str = ""
     """Column, or such as race,sex or "age<40"."""
+    sensitive_kind: list[str] = field(default_factory=list)
+    """As age=continuous; or =categorical, =binary."""
+    unknown: Annotated[str, OneOf("keep", "drop")] = "keep"
+    """Whose --sensitive is empty: keep (a guess) or drop."""
     id: str = ""
     """Column of ids. [default: id, node_id or row numbers]"""
     edges: str = ""
@@ -66,12 +70,13 @@ class FileOptions(Config):
     """The hash of the files' content; a run notes it and refuses to resume with other content."""
 
     def __post_init__(self) -> None:
-        for option in ("drop", "categorical"):
+        for option in ("drop", "categorical", "sensitive_kind"):
             value = getattr(self, option)
             if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
                 raise ParameterError(
                     f"setting {option}", repr(value), "a list of column names", f"change {option}"
                 )
+        said_kinds(self.sensitive_kind)
         super().__post_init__()
 
     def given(self) -> list[str]:
@@ -98,6 +103,8 @@ class FileOptions(Config):
         given: dict[str, Any] = {name: getattr(self, name) or None for name in _OPTIONAL_COLUMNS}
         return TableColumns(
             self.sensitive,
+            sensitive_kind=said_kinds(self.sensitive_kind),
+            unknown=self.unknown,
             drop=tuple(self.drop),
             drop_text=self.drop_text,
             categorical=tuple(self.categorical),
@@ -231,6 +238,7 @@ class GraphSource(Config):
         named.append(("label", data.label))
         named += [("id", data.id), *(("drop", name) for name in data.drop)]
         named += [("categorical", name) for name in data.categorical]
+        named += [("sensitive-kind", name) for name in said_kinds(data.sensitive_kind)]
         wrong = [(option, name) for option, name in named if name and name not in names]
         return [unknown_column(names, name, option) for option, name in wrong]
 

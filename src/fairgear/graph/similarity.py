@@ -53,10 +53,13 @@ class SimilarityRule:
         neighbors: None compares every pair, exactly, in time n². A number considers only that
             many nearest rows of each row, for tables of a million rows: an edge is lost where
             both its ends have more than that many neighbours, and none is added.
+        unit: a column and the number that it is divided by before rows are compared: rows hold a
+            sensitive number as it is, whatever the scale of the others.
     """
 
     threshold: float
     neighbors: int | None = None
+    unit: tuple[int, float] | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold < 1:
@@ -74,7 +77,7 @@ class SimilarityRule:
 
     def build(self, table: Floats) -> SimilarityEdges:
         """The edges, with what is needed to update them after a change of few rows."""
-        table = _checked(table)
+        table = self.measured(_checked(table))
         n = len(table)
         if self.neighbors is not None:
             pairs = _nearest_pairs(table, self.threshold, self.neighbors)
@@ -113,6 +116,15 @@ class SimilarityRule:
         pairs = np.concatenate([np.stack(found[start]) for start in sorted(found)], axis=1)
         edges = undirected_edges(torch.from_numpy(pairs), n)
         return SimilarityEdges(self, edges, lines, closest, nearest)
+
+    def measured(self, table: Floats) -> Floats:
+        """Rows with the column of `unit` divided by it."""
+        if self.unit is None:
+            return table
+        column, size = self.unit
+        table = table.copy()
+        table[:, column] /= size
+        return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +191,7 @@ class SimilarityEdges:
             return np.empty((2, 0), dtype=np.int64), np.empty((2, 0), dtype=np.int64)
         lines, n, few = self.lines, len(self.closest), max(len(self.closest) // _FEW, 8)
         columns, lead, places = lines.columns, lines.lead, lines.places
-        values = _checked(values)
+        values = self.rule.measured(_checked(values))
         begin, followers = self._followers
         lost = np.concatenate([followers[begin[row] : begin[row + 1]] for row in rows.tolist()])
         if len(rows) > few or len(lost) > few:

@@ -142,6 +142,7 @@ def _cache_key(table: Floats, rule: SimilarityRule) -> str:
         "shape": table.shape,
         "threshold": float(rule.threshold).hex(),
         "neighbors": rule.neighbors,
+        **({} if rule.unit is None else {"unit": [rule.unit[0], float(rule.unit[1]).hex()]}),
     }
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     # The same bytes on every machine, by rows whatever the layout of the array.

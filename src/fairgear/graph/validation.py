@@ -9,12 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairgear.column_names import SENSITIVE_KINDS
 from fairgear.errors import GraphError
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.edges import in_order
 from fairgear.hashing import mix
-
-SENSITIVE_KINDS = ("binary", "categorical", "continuous")
 
 
 def check_features(x: Tensor) -> None:

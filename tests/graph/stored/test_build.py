@@ -205,8 +205,9 @@ BROKEN: list[tuple[Callable[[Path], None], dict[str, Any], str]] = [
     (_text("e.doc", "0 1"), {"edges": "e.doc"}, "ends in .doc"),
     (_people(a=[1, 2, np.nan, 4, 5, 6]), {}, r"missing values: got a \(1\)"),
     (_people(a=[1, 2, np.inf, 4, 5, 6]), {}, "infinite"),
-    (_people(s=[0, 1, 2, 0, 1, 2]), {}, "3 groups in 's'; allowed: two groups"),
-    (_people(s=[0, 1, None, 0, 1, 0]), {}, "1 missing values"),
+    (_people(s=[0, 1, None, 0, 1, 0]), {}, "5 of 6 people with a value; allowed: 30 or more"),
+    (_people(), {"unknown": "drop"}, "--unknown: got 'drop'; allowed: keep: rows keep their"),
+    (_people(), {"sensitive_kind": {"t": "binary"}}, "--sensitive-kind: got 't', which is no"),
     (_people(id=[1, 2, 3, 4, 5, 5]), {}, "1 repeated ids, the first 5"),
     (_people(id=list("abcdef")), {}, "allowed: a whole number in every row"),
     (

@@ -121,13 +121,6 @@ def test_missing_values_are_refused_imputed_or_their_rows_dropped() -> None:
     assert fewer.sens.tolist() == [0, 0, 0, 1, 0, 1]
 
 
-def test_a_missing_group_is_never_guessed() -> None:
-    table = tiny(sex=["f", None, *["f", "m"] * 3])
-    refused("1 missing values", table)
-    refused("1 missing values", table, missing="impute")
-    assert made(table, missing="drop").node_id.tolist() == [0, 2, 3, 4, 5, 6, 7]
-
-
 def test_flags_are_filled_with_the_more_frequent() -> None:
     table = tiny(flag=pd.array([True, True, False, None] * 2, dtype="boolean"))
     assert column(made(table, missing="impute"), "flag") == [1, 1, -1, 1] * 2
@@ -146,6 +139,8 @@ def test_flags_are_filled_with_the_more_frequent() -> None:
         ({}, {"label": "sex"}, "two roles, sensitive and label"),
         ({}, {"drop": ["age"]}, "no column besides the sensitive one"),
         ({}, {"missing": "guess"}, "refuse, impute, drop"),
+        ({}, {"unknown": "guess"}, "keep, drop"),
+        ({"sex": ["f", None, *["f", "m"] * 3]}, {}, "got 7 of 8 people with a value; allowed: 30"),
         ({}, {"neighbors": 3}, "together with similarity"),
         ({}, {"standardize": True}, "together with similarity"),
         ({}, {"similarity": 0.5}, "both edges and a similarity"),

@@ -92,9 +92,9 @@ def test_missing_values_have_no_group() -> None:
         (tiny(race=[None, *RACES[1:]]), {"sensitive": "race", "against": "White"}),
         (tiny(age=[None, *range(7)]), {"sensitive": "age<3"}),
     ):
-        with pytest.raises(FairgearError, match="1 missing values"):
+        with pytest.raises(FairgearError, match="7 of 8 people with a value"):
             made(table, **options)
-        assert made(table, missing="drop", **options).node_id.tolist() == [*range(1, 8)]
+        assert made(table, unknown="drop", **options).node_id.tolist() == [*range(1, 8)]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairgear.column_names import listed
 from fairgear.datasets.checkup.finding import Finding
 from fairgear.errors import FairgearError
-from fairgear.graph.tables.columns import TableColumns
+from fairgear.graph.tables.columns import DROP, TableColumns
 from fairgear.graph.tables.features import DATES, NUMBERS, feature_column, is_text, kind_of
 from fairgear.graph.tables.table_graph import TableSource
 from fairgear.graph.tables.values import levels_of
@@ -185,27 +185,37 @@ def _alike(one: ColumnFacts, other: ColumnFacts) -> str:
 
 def missing_findings(facts: list[ColumnFacts], columns: TableColumns) -> Iterator[Finding]:
     """Cells without a value, and what `--missing` would do to them."""
-    gaps = [one for one in facts if one.role == "feature" and one.missing and one.distinct]
+    groups = [one for one in facts if one.role == "sensitive" and one.missing]
+    kept = np.ones(len(facts[0].codes) if facts else 0, dtype=np.bool_)
+    for group in groups if columns.unknown == DROP else ():
+        kept &= group.codes >= 0
+    gaps = [
+        replace(one, codes=one.codes[kept], missing=int((one.codes[kept] < 0).sum()))
+        for one in facts
+        if one.role == "feature" and one.distinct
+    ]
+    gaps = [one for one in gaps if one.missing]
     for one in facts:
         if one.role == "feature" and one.missing == len(one.codes):
             about = f"column {one.name!r}"
             yield Finding(about, "no value at all", {"drop": [one.name]}, "", True)
-        elif one in gaps and one.missing > _HALF * len(one.codes):
+        elif one.role == "feature" and one.distinct and one.missing > _HALF * len(one.codes):
             said = f"{one.missing:,} of {len(one.codes):,} cells are empty"
             yield Finding(f"column {one.name!r}", said, {"drop": [one.name]})
         elif one.role == "label" and one.missing:
             said = f"{one.missing:,} people have no label: they are predicted, "
             yield Finding("label", said + "and not used for training or test")
-    groups = [one for one in facts if one.role == "sensitive" and one.missing]
     for group in groups:
-        said = f"{group.missing:,} people have no value of {group.name!r}, which is never guessed"
-        refused = columns.missing != "drop"
-        yield Finding("groups", said, {"missing": "drop"}, "complete it", refused)
+        said = f"{group.missing:,} of {len(group.codes):,} people have no value of {group.name!r}"
+        if columns.unknown == DROP:
+            yield Finding("groups", f"{said}; they are left out")
+        else:
+            yield Finding("groups", f"{said}; they stay, with a guess", {"unknown": DROP})
     if gaps:
-        yield _gaps(gaps, columns, dropped=bool(groups))
+        yield _gaps(gaps, columns)
 
 
-def _gaps(gaps: list[ColumnFacts], columns: TableColumns, *, dropped: bool) -> Finding:
+def _gaps(gaps: list[ColumnFacts], columns: TableColumns) -> Finding:
     rows = int(np.any([one.codes < 0 for one in gaps], axis=0).sum())
     count = len(gaps[0].codes)
     names = ", ".join(f"{one.name} ({one.missing:,})" for one in gaps[:8])
@@ -214,6 +224,5 @@ def _gaps(gaps: list[ColumnFacts], columns: TableColumns, *, dropped: bool) -> F
     if columns.missing != "refuse":
         done = "filled" if columns.missing == "impute" else "left out with their people"
         return Finding("missing", f"{said}; they are {done}")
-    policy = "drop" if dropped else "impute"
-    other = "--missing drop to leave these people out" if policy == "impute" else "complete them"
-    return Finding("missing", said, {"missing": policy}, other, True)
+    other = "--missing drop to leave these people out"
+    return Finding("missing", said, {"missing": "impute"}, other, True)

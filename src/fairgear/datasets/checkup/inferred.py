@@ -39,11 +39,19 @@ def _numbers(names: tuple[str, ...]) -> bool:
 
 
 def _groups(graph: SensitiveGraph) -> str:
-    counts = graph.sens.bincount(minlength=len(graph.sens_names)).tolist()
+    """The groups with their people, or the range of a number; guesses are not counted."""
+    known = graph.sens if graph.sens_known is None else graph.sens[graph.sens_known]
+    unknown = len(graph.sens) - len(known)
+    aside = f"; {unknown:,} people unknown" if unknown else ""
+    if graph.continuous and graph.attributes is not None:
+        ends = f"{float(known.min()):.10g} to {float(known.max()):.10g}"
+        half = f'--sensitive "{graph.attributes.name}<{float(known.median()):.10g}" makes two'
+        return f"none: {graph.attributes.name!r} is a number from {ends}; {half}{aside}"
+    counts = known.bincount(minlength=len(graph.sens_names)).tolist()
     pairs = zip(graph.sens_names, counts, strict=True)
     shown = [f"{name!r} {count:,} people" for name, count in pairs]
     more = f", and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    return f"{len(shown)}: {', '.join(shown[:_SHOWN])}{more}"
+    return f"{len(shown)}: {', '.join(shown[:_SHOWN])}{more}{aside}"
 
 
 def _edges(graph: SensitiveGraph, columns: TableColumns) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairgear.column_names import near, sensitive_columns
+from fairgear.column_names import near, said_kinds, sensitive_columns
 from fairgear.datasets.source import FileOptions
 
 
@@ -19,6 +19,11 @@ def corrected(options: FileOptions, names: Sequence[str]) -> FileOptions | None:
     }
     for name in ("drop", "categorical"):
         found[name] = [_nearest(one, names) for one in getattr(options, name)]
+    kinds = said_kinds(options.sensitive_kind)
+    meant = [_nearest(one, names) for one in kinds]
+    found["sensitive_kind"] = [
+        f"{name}={kind}" for name, kind in zip(meant, kinds.values(), strict=True)
+    ]
     found["sensitive"] = _sensitive(options.sensitive, names)
     if None in (
         found["sensitive"],
@@ -26,6 +31,7 @@ def corrected(options: FileOptions, names: Sequence[str]) -> FileOptions | None:
         found["id"],
         *found["drop"],
         *found["categorical"],
+        *meant,
     ):
         return None
     return replace(options, **found)

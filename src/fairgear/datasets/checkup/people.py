@@ -106,8 +106,9 @@ def graph_findings(graph: SensitiveGraph, columns: TableColumns) -> Iterator[Fin
         said = f"{alone:,} of {count:,} people have no link; they are judged by their own row"
         yield Finding("edges", said, {}, advice)
     labels = dict(enumerate(graph.target.classes)) if (graph.y >= 0).any() else {}
+    told = graph.sens if graph.sens_known is None else graph.sens[graph.sens_known]
     for what, names, codes in (
-        ("group", dict(enumerate(graph.sens_names)), graph.sens),
+        ("group", dict(enumerate(graph.sens_names)), told),
         ("label", labels, graph.y),
     ):
         people = {name: int((codes == code).sum()) for code, name in names.items()}

@@ -13,9 +13,11 @@ import torch
 from numpy.typing import NDArray
 
 from fairgear.errors import GraphError, ParameterError
+from fairgear.graph.attributes import Attributes
 from fairgear.graph.sensitive_graph import MASKS
 from fairgear.graph.stored.files import (
     ArrayFeatures,
+    CrossedFeatures,
     FeatureFile,
     GroupedFeatures,
     ParquetFeatures,
@@ -23,9 +25,9 @@ from fairgear.graph.stored.files import (
     most_edges,
     open_features,
 )
-from fairgear.graph.stored.folder import new_folder, write_arrays, write_meta
+from fairgear.graph.stored.folder import KNOWN, new_folder, write_arrays, write_meta
 from fairgear.graph.stored.neighbours import Keys, sorted_runs, write_neighbours
-from fairgear.graph.tables.columns import TableColumns
+from fairgear.graph.tables.columns import DROP, TableColumns
 from fairgear.graph.tables.encoding import ENCODING, Encoding
 from fairgear.graph.tables.features import (
     FeatureColumn,
@@ -34,7 +36,7 @@ from fairgear.graph.tables.features import (
     feature_columns,
     without_missing,
 )
-from fairgear.graph.tables.groups import Groups
+from fairgear.graph.tables.groups import Groups, crossed_names, fewest_known, with_crossed
 from fairgear.graph.tables.identity import repeated_ids
 from fairgear.graph.tables.labels import LabelColumn
 from fairgear.graph.tables.table_graph import label_and_group, table_features
@@ -89,20 +91,24 @@ def build_stored(
         if held.rows >= 2**31:
             got, allowed = f"{held.rows:,}", f"fewer than {2**31:,}"
             raise GraphError(f"people in {held.path}", got, allowed, "leave some out")
-        table, columns = _with_groups(held, columns, encoding, notes)
-        known = _survey(table, columns, encoding, notes)
+        table, columns, attributes = _with_groups(held, columns, encoding, notes)
+        known = _survey(table, columns, attributes, encoding, notes)
         digests = _write_people(partial, table, columns, known, memory)
         directed = bool(columns.directed)
         found, count = _write_edges(partial, Path(edges), known.node_id, memory, directed, notes)
         known.encoding.write(partial / ENCODING)
-        facts = {
+        facts: dict[str, Any] = {
             "name": columns.name,
             "feature_names": known.encoding.feature_names,
             "sens_column": known.encoding.sens_column,
             "label_names": known.label.names or None,
-            "sens_names": known.group.names,
+            "sens_names": known.group.names or None,
             **({"directed": True} if directed else {}),
         }
+        if known.attributes is not None:
+            kind = "continuous" if known.group.is_number else "categorical"
+            kind = "binary" if len(known.group.names) == 2 else kind
+            facts |= {"sens_kind": kind, "attributes": known.attributes.to_dict()}
         meta = write_meta(partial, digests | found, facts)
     for note in notes:
         log(f"{columns.name}: {note}")
@@ -128,6 +134,7 @@ class _Survey:
     encoding: Encoding
     label: LabelColumn
     group: Groups
+    attributes: Attributes | None
     node_id: Ints
 
 
@@ -136,43 +143,62 @@ def _with_groups(
     columns: TableColumns,
     encoding: Encoding | None,
     notes: list[str],
-) -> tuple[FeatureFile, TableColumns]:
-    """The table with the two groups that `columns` asks for as its sensitive column."""
+) -> tuple[FeatureFile, TableColumns, Attributes | None]:
+    """The table with the groups that `columns` asks for as its sensitive column."""
     found = TwoGroups.of(columns, table.names, encoding)
-    if found is None:
-        return table, columns
-    columns = found.columns(columns, table.names, table.rows)
-    notes += found.notes
-    return GroupedFeatures(table, found), columns
+    if found is not None:
+        columns = found.columns(columns, table.names, table.rows)
+        notes += found.notes
+        return GroupedFeatures(table, found), columns, None
+    parts = crossed_names(columns.sensitive, table.names)
+    replace(columns, sensitive=parts[0]).check_table(table.names, table.rows)
+    frame = pd.DataFrame({part: table.column(part) for part in parts})
+    coded = tuple(name for name in columns.categorical if name in parts)
+    alone = replace(columns, label=None, id=None, drop=(), categorical=coded)
+    frame, alone, attributes = with_crossed(frame, alone, encoding)
+    if attributes is None:
+        return table, columns, None
+    for part in parts[1:]:
+        replace(columns, sensitive=part).check_table(table.names, table.rows)
+    columns = replace(columns, sensitive=alone.sensitive)
+    return CrossedFeatures(table, parts, frame[alone.sensitive]), columns, attributes
 
 
 def _survey(
-    table: FeatureFile, columns: TableColumns, encoding: Encoding | None, notes: list[str]
+    table: FeatureFile,
+    columns: TableColumns,
+    attributes: Attributes | None,
+    encoding: Encoding | None,
+    notes: list[str],
 ) -> _Survey:
     """Read every column, one in memory at a time."""
-    if columns.missing == "drop":
-        raise ParameterError(
-            "--missing",
-            "'drop'",
-            "refuse or impute: rows keep their places in a stored graph",
-            "use --missing impute, or leave those rows out of the file",
-        )
+    for option, other in (("missing", "refuse or impute"), ("unknown", "keep")):
+        if getattr(columns, option) == DROP:
+            raise ParameterError(
+                f"--{option}",
+                "'drop'",
+                f"{other}: rows keep their places in a stored graph",
+                f"use --{option} {other.split()[-1]}, or leave those rows out of the file",
+            )
     if encoding is not None:
         encoding.check(table.names, columns)
     columns.check_table(table.names, table.rows)
     node_id = _node_ids(table, columns.id_column(table.names, notes))
     label, group = label_and_group(table.column, table.rows, columns, encoding)
-    if len(group.names) > 2:
-        got = f"{len(group.names)} groups in {columns.sensitive!r}"
-        step = "compare one group with all others: --sensitive-against VALUE"
-        raise GraphError("a stored graph", got, "two groups", step)
-    without_missing([], group.codes < 0, sensitive=columns.sensitive, policy="refuse", notes=notes)
+    if attributes is not None:
+        group = group.numbered_as(attributes)
+    group = group.completed(node_id, columns, fewest_known(encoding))
+    notes += group.notes(columns.sensitive)
+    if group.is_number:
+        attributes = Attributes.number(columns.sensitive)
     if encoding is None:
         found = _columns(table, columns, group, notes)
         against = columns.against
         encoding = Encoding.of(found, columns.sensitive, group.names, notes, against=against)
-        encoding = encoding.for_label(label)
-    return _Survey(encoding, label, group, node_id)
+        encoding = replace(encoding.for_label(label), attributes=attributes)
+    if attributes is None and len(group.names) > 2:
+        attributes = Attributes.single(columns.sensitive, group.names)
+    return _Survey(encoding, label, group, attributes, node_id)
 
 
 def _columns(
@@ -183,7 +209,8 @@ def _columns(
     nobody = np.zeros(table.rows, np.bool_)
     for name in table.names:
         if name == columns.sensitive:
-            yield NumberColumn(name, group.codes.astype(np.float64))
+            if group.in_features:
+                yield NumberColumn(name, group.codes.astype(np.float64))
         elif name not in aside:
             found = feature_columns(
                 [(name, table.column(name))],
@@ -194,7 +221,6 @@ def _columns(
             yield from without_missing(
                 list(found),
                 nobody,
-                sensitive=columns.sensitive,
                 policy=columns.missing,
                 notes=notes,
             )[0]
@@ -237,8 +263,10 @@ def _write_people(
         NpyWriter(folder / "x.npy", np.float32, (width,)) as writer,
         bar("people", table.rows) as shown,
     ):
-        for rows in table.chunks(encoding.names, size):
-            group = Groups(known.group.codes[done : done + len(rows)], known.group.names)
+        # The attribute of everybody is in memory.
+        names = [name for name in encoding.names if name != columns.sensitive]
+        for rows in table.chunks(names, size):
+            group = known.group.rows(slice(done, done + len(rows)))
             features, _ = table_features(rows, group, own, encoding, [])
             writer.append(scale(torch.from_numpy(encoded_values(features))).numpy())
             done += len(rows)
@@ -247,6 +275,8 @@ def _write_people(
     nobody = np.zeros(table.rows, np.bool_)
     vectors: dict[str, NDArray[Any]] = dict.fromkeys(MASKS, nobody)
     vectors |= {"y": known.label.values, "sens": known.group.codes, "node_id": known.node_id}
+    if not known.group.told.all():
+        vectors[KNOWN] = known.group.told
     return digests | write_arrays(folder, vectors)
 
 

@@ -108,12 +108,31 @@ class GroupedFeatures:
         return self._groups.read(self._table.column(self._groups.column))
 
     def chunks(self, names: Sequence[str], size: int) -> Iterator[pd.DataFrame]:
-        """Some columns of the people in order, `size` of them at a time."""
-        for rows in self._table.chunks(self._groups.sources(names), size):
-            yield self._groups.frame(rows) if self._groups.name in names else rows
+        """Some of the other columns, `size` people at a time."""
+        yield from self._table.chunks(names, size)
 
 
-FeatureFile = ParquetFeatures | ArrayFeatures | GroupedFeatures
+class CrossedFeatures:
+    """Another table with the groups that several of its columns make, in place of the first."""
+
+    def __init__(
+        self, table: ParquetFeatures | ArrayFeatures, parts: Sequence[str], groups: pd.Series
+    ) -> None:
+        self.path, self.rows = table.path, table.rows
+        names = [name for name in table.names if name not in parts[1:]]
+        self.names = [str(groups.name) if name == parts[0] else name for name in names]
+        self._table, self._groups = table, groups
+
+    def column(self, name: str) -> pd.Series:
+        """One column of everybody."""
+        return self._groups if name == self._groups.name else self._table.column(name)
+
+    def chunks(self, names: Sequence[str], size: int) -> Iterator[pd.DataFrame]:
+        """Some of the other columns, `size` people at a time."""
+        yield from self._table.chunks(names, size)
+
+
+FeatureFile = ParquetFeatures | ArrayFeatures | GroupedFeatures | CrossedFeatures
 
 
 def edge_chunks(path: Path, size: int) -> Iterator[Pairs]:

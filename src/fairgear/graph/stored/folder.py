@@ -36,7 +36,8 @@ FORMAT = 1
 # The ending of folders that killed processes leave behind; they may be removed.
 PARTIAL = ".fairgear-partial"
 FIELDS = ("x", "edge_index", "y", "sens", "node_id", *MASKS)
-WEIGHTS = "edge_weight"
+# Of graphs that have them.
+WEIGHTS, KNOWN = _SOME = ("edge_weight", "sens_known")
 CSR = ("indptr", "indices")
 # Edges in memory at a time.
 _PIECE = 2**20
@@ -144,8 +145,7 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
         key: tuple(meta[key]) for key in ("label_names", "sens_names") if meta[key]
     }
     try:
-        weights = [WEIGHTS] if WEIGHTS in meta["arrays"] else []
-        fields = [*FIELDS, *weights]
+        fields = [*FIELDS, *(key for key in _SOME if key in meta["arrays"])]
         arrays = {key: _mapped(folder, key, meta["arrays"][key]) for key in (*fields, *CSR)}
         digests = {key: str(meta["arrays"][key]["sha256"]) for key in arrays}
         if (folder / NAMES).exists():
@@ -201,7 +201,7 @@ def write_stored(graph: SensitiveGraph, folder: Path | str) -> dict[str, Any]:
     with new_folder(Path(folder)) as partial:
         digests, _ = write_neighbours(partial, _keys(graph), len(graph.x), _PIECE)
         fields = [key for key in FIELDS if key != "edge_index"]
-        fields += [] if graph.edge_weight is None else [WEIGHTS]
+        fields += [key for key in _SOME if graph.get(key) is not None]
         digests |= write_arrays(partial, {key: graph[key].detach().cpu().numpy() for key in fields})
         if graph.get("encoding") is not None:
             graph["encoding"].write(partial / ENCODING)

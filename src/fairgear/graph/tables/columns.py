@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Required, TypedDict
 
-from fairgear.column_names import unknown_column
+from fairgear.column_names import CONTINUOUS, SENSITIVE_KINDS, unknown_column
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.similarity import SimilarityRule
 from fairgear.graph.tables.labels import TASKS
 from fairgear.graph.tables.values import Value
 
 MISSING = ("refuse", "impute", "drop")
+KEEP, DROP = UNKNOWN = ("keep", "drop")
 # Columns that hold the ids unless `id` names another.
 ID_NAMES = ("id", "node_id")
 
@@ -23,6 +24,8 @@ class ColumnOptions(TypedDict, total=False):
     """The keywords of every `from_…` function; see `TableColumns`."""
 
     sensitive: Required[str]
+    sensitive_kind: Mapping[str, str]
+    unknown: str
     label: str | None
     task: str | None
     id: str | None
@@ -46,8 +49,13 @@ class TableColumns:
     """How a table becomes a graph of people.
 
     Args:
-        sensitive: the column of the sensitive attribute, two values; it stays among the features.
-            A comparison of a column with a number, such as "age<40", takes the column's place.
+        sensitive: the column of the sensitive attribute, or several such as "race,sex"; two groups
+            and a number stay among the features. A comparison of a column with a number, such as
+            "age<40", takes the column's place.
+        sensitive_kind: by column, "binary", "categorical" or "continuous" (a number, which stands
+            alone); by default more than 12 different numbers are a number, all else is groups.
+        unknown: people whose sensitive attribute is missing: "keep", with a guess in `sens` and
+            False in `sens_known`, or "drop", with their edges.
         label: the column of the label, missing where unknown; None without labels.
         task: "classification" or "regression"; by default two values, text and few different
             numbers are classes, many different numbers are numbers.
@@ -87,10 +95,14 @@ class TableColumns:
     directed: bool | None = None
     weight: str | None = None
     name: str = "graph"
+    sensitive_kind: Mapping[str, str] = field(default_factory=dict)
+    unknown: str = KEEP
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING:
             raise _refused("missing", self.missing, ", ".join(MISSING))
+        if self.unknown not in UNKNOWN:
+            raise _refused("unknown", self.unknown, ", ".join(UNKNOWN))
         if self.task not in (None, *TASKS):
             raise _refused("task", self.task, ", ".join(TASKS))
         self._check_types()
@@ -162,6 +174,13 @@ class TableColumns:
             sequence = isinstance(value, Iterable) and not isinstance(value, str)
             if not sequence or not all(isinstance(name, str) for name in value):
                 raise _refused(option, value, "a list of column names as text")
+        kinds = self.sensitive_kind
+        if not isinstance(kinds, Mapping) or not set(kinds.values()) <= set(SENSITIVE_KINDS):
+            allowed = f"a mapping from columns to {', '.join(SENSITIVE_KINDS)}"
+            raise _refused("sensitive_kind", kinds, allowed)
+        if self.against is not None and CONTINUOUS in kinds.values():
+            got, allowed = "a number beside --sensitive-against", "with groups"
+            raise ParameterError("--sensitive-kind", got, allowed, "leave one of the two out")
         if self.directed not in (None, True, False):
             raise _refused("directed", self.directed, "True, False or None")
         for option in ("sensitive", "label", "id", "weight", "name"):

@@ -13,7 +13,7 @@ from scipy import sparse
 from torch import Tensor
 from torch_geometric.data import Data
 
-from fairgear.column_names import sensitive_column
+from fairgear.column_names import sensitive_columns
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.graph.tables.columns import ID_NAMES, ColumnOptions, TableColumns
@@ -118,7 +118,7 @@ def from_pyg(data: Data, **columns: Unpack[ColumnOptions]) -> SensitiveGraph:
         data: has `x`, and `edge_index` or a similarity to join its rows by. Its masks are kept.
         columns: the fields of `TableColumns`. A column is one of `x`, by its name in
             `data.feature_names` or as x0, x1, …, or an attribute with one value a node; the label
-            is `y` if not given, −1 where unknown.
+            is `y` if not given. Label and attribute are −1 where unknown.
     """
     if "label" not in columns and "y" in data:
         columns["label"] = "y"
@@ -145,8 +145,8 @@ def data_source(data: Data, columns: TableColumns, encoding: Encoding | None = N
     given = isinstance(names, Sequence) and len(names) == x.shape[1]
     features = [str(name) for name in names] if given else [f"x{i}" for i in range(x.shape[1])]
     nodes = pd.DataFrame(x.detach().cpu().to(torch.float64).numpy(), columns=features)
-    sensitive = sensitive_column(columns.sensitive, [*features, *data.keys()])
-    wanted = [sensitive, columns.label, columns.id]
+    sensitive = sensitive_columns(columns.sensitive, [*features, *data.keys()])
+    wanted = [*sensitive, columns.label, columns.id]
     for name in [*wanted, *(name for name in ID_NAMES if columns.id is None)]:
         if name is not None and name not in features and name in data:
             nodes[name] = _attribute(data, name, len(x))
@@ -156,6 +156,9 @@ def data_source(data: Data, columns: TableColumns, encoding: Encoding | None = N
     columns = _with_own_column(
         nodes, features if encoding is None else [encoding.sensitive], columns
     )
+    for name in [columns.sensitive] if len(sensitive) == 1 else sensitive:
+        if name in nodes and sensitive[0] not in features:
+            nodes[name] = _known(nodes[name], None)
     masks = {
         key: data[key].cpu().numpy()
         for key in MASKS
@@ -224,9 +227,10 @@ def _with_own_column(
     own = nodes[columns.sensitive]
     for name in features:
         free = name in nodes and name not in (columns.label, columns.id, *columns.drop)
-        if free and (nodes[name] == own).all():
+        if free and ((nodes[name] == own) | (nodes[name].isna() & own.isna())).all():
             del nodes[columns.sensitive]
-            return replace(columns, sensitive=name)
+            kinds = dict(zip([name], columns.sensitive_kind.values(), strict=False))
+            return replace(columns, sensitive=name, sensitive_kind=kinds)
     return columns
 
 

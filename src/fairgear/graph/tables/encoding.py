@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from fairgear.column_names import listed
+from fairgear.column_names import CONTINUOUS, listed
 from fairgear.errors import FileError, GraphError
 from fairgear.files import write_json
 from fairgear.graph.attributes import Attributes
@@ -90,15 +90,15 @@ class Encoding:
 
     Args:
         columns: those that became features, in their order. The sensitive one is among them where
-            it has two groups.
+            it has two groups or is a number.
         sensitive: the sensitive one, or several, joined by commas.
-        groups: the names of its groups, which are numbered from 0.
+        groups: the names of its groups, which are numbered from 0; none for a number.
         low, high: of every feature, scaled to −1 and 1.
         mean, spread: of every feature, where rows were standardized before they were compared.
         against: the value of the sensitive column that was compared with all others, if one was.
         task: "classification" or "regression" where the label has not two values.
         classes: those of a label with several, in their order.
-        attributes: the sensitive attributes, where several make the groups.
+        attributes: the sensitive attributes, where several make the groups, or one is a number.
     """
 
     columns: tuple[ColumnCode, ...]
@@ -146,6 +146,11 @@ class Encoding:
 
     def __repr__(self) -> str:
         return f"Encoding({len(self.columns)} columns, {len(self.low)} features)"
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the sensitive attribute is a number."""
+        return self.attributes is not None and self.attributes.continuous
 
     @property
     def names(self) -> list[str]:
@@ -199,21 +204,20 @@ class Encoding:
             scaled[:, self.sens_column] = values[:, self.sens_column]
         return scaled
 
+    @property
+    def unit(self) -> tuple[int, float] | None:
+        """See `SimilarityRule`: that of a sensitive number where the others are standardized."""
+        if not self.continuous or self.spread is None or self.sens_column is None:
+            return None
+        return self.sens_column, self.spread[self.sens_column]
+
     def text_columns(self) -> tuple[str, ...]:
         """Columns to be read as text, even if these people's cells could be numbers."""
         return tuple(c.column for c in self.columns if c.levels and not set(c.levels) <= _BOOLEANS)
 
     def check(self, names: Sequence[str], columns: TableColumns) -> None:
         """Refuse a table that lacks a column of the model, or gives it another role."""
-        one = columns.sensitive_one
-        if columns.sensitive != self.sensitive:
-            next_step = f"use --sensitive {shlex.quote(self.sensitive)}"
-            raise _unlike("--sensitive", repr(columns.sensitive), repr(self.sensitive), next_step)
-        if columns.against is not None and spelled(columns.against) != self.against:
-            trained = "none" if self.against is None else repr(self.against)
-            raise _unlike("--sensitive-against", repr(columns.against), trained, "leave it out")
-        if one is not None and spelled(one) != self.groups[1]:
-            raise _unlike("--sensitive-one", repr(one), repr(self.groups[1]), "leave it out")
+        self._check_sensitive(columns)
         if columns.rule is not None and columns.standardize and self.mean is None:
             raise _unlike("--standardize", "columns to be standardized", "none", "leave it out")
         if columns.rule is not None and not columns.standardize and self.mean is not None:
@@ -230,6 +234,23 @@ class Encoding:
                     f"a table with {', '.join(self.names)}",
                     "leave that option out" if name in aside else "add the column",
                 )
+
+    def _check_sensitive(self, columns: TableColumns) -> None:
+        """Refuse another attribute, or the same one read in another way."""
+        one = columns.sensitive_one
+        if columns.sensitive != self.sensitive:
+            next_step = f"use --sensitive {shlex.quote(self.sensitive)}"
+            raise _unlike("--sensitive", repr(columns.sensitive), repr(self.sensitive), next_step)
+        if columns.against is not None and spelled(columns.against) != self.against:
+            trained = "none" if self.against is None else repr(self.against)
+            raise _unlike("--sensitive-against", repr(columns.against), trained, "leave it out")
+        if one is not None and (self.continuous or spelled(one) != self.groups[1]):
+            trained = "none" if self.continuous else repr(self.groups[1])
+            raise _unlike("--sensitive-one", repr(one), trained, "leave it out")
+        for name, kind in columns.sensitive_kind.items():
+            if (kind == CONTINUOUS) != self.continuous:
+                trained = "a number" if self.continuous else "groups"
+                raise _unlike("--sensitive-kind", repr(f"{name}={kind}"), trained, "leave it out")
 
     def write(self, path: Path) -> None:
         """As JSON."""
@@ -253,8 +274,10 @@ class Encoding:
             attributes = None if several is None else Attributes.from_dict(several)
             found = cls(columns, **_tuples(held), attributes=attributes)
             width = sum(len(code.features) for code in columns)
-            if not width == len(found.low) == len(found.high) or len(found.groups) < 2:
+            if not width == len(found.low) == len(found.high):
                 raise ValueError("another width")
+            if len(found.groups) < 2 and not found.continuous:
+                raise ValueError("a single group")
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise FileError(
                 f"file {path}",

@@ -193,40 +193,33 @@ def _floats(column: pd.Series) -> Floats:
 
 
 def without_missing(
-    features: Sequence[FeatureColumn],
-    no_group: Mask,
-    *,
-    sensitive: str,
-    policy: str,
-    notes: list[str],
+    features: Sequence[FeatureColumn], left_out: Mask, *, policy: str, notes: list[str]
 ) -> tuple[list[FeatureColumn], Mask]:
     """The columns without gaps, and which rows are kept.
 
-    `features` are all but the sensitive attribute, which is missing in the rows `no_group` and
-    never filled. `notes` collects what the user should know.
+    `features` are all but the sensitive attribute; the rows `left_out` are not kept, whatever the
+    policy. `notes` collects what the user should know.
     """
+    keep = ~left_out
+    if left_out.any():
+        features = [column.rows(keep) for column in features]
     gaps = {column.name: int(column.missing.sum()) for column in features if column.missing.any()}
-    keep = ~no_group
     if policy == "drop":
+        whole = np.ones(int(keep.sum()), dtype=np.bool_)
         for column in features:
-            keep &= ~column.missing
-        if not keep.any():
+            whole &= ~column.missing
+        if not whole.any():
             raise GraphError(
                 "rows without missing values",
                 f"none, with gaps in {_counted(gaps)}",
                 "at least one",
                 "leave columns out with --drop, or use --missing impute",
             )
-        if not keep.all():
-            notes.append(f"left out {int((~keep).sum()):,} of {len(keep):,} rows: missing values")
-        return [column.rows(keep) for column in features], keep
-    if no_group.any():
-        raise GraphError(
-            f"sensitive column {sensitive!r}",
-            f"{int(no_group.sum())} missing values",
-            "a value in every row",
-            "complete it, or leave those rows out with --missing drop",
-        )
+        if not whole.all():
+            lost, held = int((~whole).sum()), len(whole)
+            notes.append(f"left out {lost:,} of {held:,} rows: missing values")
+        keep[keep] = whole
+        return [column.rows(whole) for column in features], keep
     if gaps and policy == "refuse":
         raise GraphError(
             "missing values",
@@ -241,7 +234,7 @@ def without_missing(
             raise unusable(column.name, got, "at least one value", "complete it")
     if gaps:
         notes.append(f"filled missing values of {_counted(gaps)}")
-    return [column.filled() for column in features], np.ones_like(keep)
+    return [column.filled() for column in features], keep
 
 
 def _counted(gaps: dict[str, int]) -> str:

@@ -16,7 +16,7 @@ from fairgear.graph.tables.values import (
     gaps,
     known_codes,
     levels_of,
-    spelled,
+    numbers_of,
     two_labels,
 )
 from fairgear.graph.targets import MOST_CLASSES
@@ -89,18 +89,8 @@ def known_label(column: pd.Series, name: str, task: str, classes: tuple[str, ...
 
 def as_numbers(column: pd.Series, name: str) -> NDArray[np.float64]:
     """Finite numbers, NaN where missing."""
-    try:
-        values = column.astype(object).where(column.notna(), np.nan).astype(np.float64)
-    except (TypeError, ValueError) as error:
-        shown = dict.fromkeys(spelled(value) for value in column.dropna() if isinstance(value, str))
-        got = f"text, such as {listed(shown, 2)}" if shown else "values that are no numbers"
-        step = "leave --task out, or correct the column"
-        raise GraphError(f"label column {name!r}", got, "numbers", step) from error
-    found = np.asarray(values, dtype=np.float64)
-    if np.isinf(found).any():
-        got, step = "infinite numbers", "correct them, or leave such cells empty"
-        raise GraphError(f"label column {name!r}", got, "finite numbers", step)
-    return found
+    what = f"label column {name!r}"
+    return numbers_of(column, what, "leave --task out, or correct the column")
 
 
 def _check_count(

@@ -16,7 +16,7 @@ from fairgear.errors import GraphError, ParameterError
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.sensitive_graph import SensitiveGraph
 from fairgear.graph.similarity_mechanism import cached_edges, similarity_graph
-from fairgear.graph.tables.columns import TableColumns
+from fairgear.graph.tables.columns import DROP, TableColumns
 from fairgear.graph.tables.encoding import Encoding
 from fairgear.graph.tables.features import (
     FeatureColumn,
@@ -27,7 +27,13 @@ from fairgear.graph.tables.features import (
     feature_columns,
     without_missing,
 )
-from fairgear.graph.tables.groups import Groups, groups_of, known_groups, with_crossed
+from fairgear.graph.tables.groups import (
+    Groups,
+    fewest_known,
+    groups_of,
+    known_groups,
+    with_crossed,
+)
 from fairgear.graph.tables.identity import Identity, Rows, edges_between
 from fairgear.graph.tables.labels import LabelColumn, known_label, label_column, no_labels
 from fairgear.graph.tables.links import Ties, linked, weight_column
@@ -113,7 +119,11 @@ def table_graph(
     label, group = label_and_group(nodes.__getitem__, len(nodes), columns, encoding)
     if attributes is not None:
         group = group.numbered_as(attributes)
+    group = group.completed(people.node_id, columns, fewest_known(encoding))
     features, keep = table_features(nodes, group, columns, encoding, notes)
+    group = group.rows(keep)
+    if group.is_number:
+        attributes = Attributes.number(columns.sensitive)
     values = encoded_values(features)
     if encoding is None:
         against = columns.against
@@ -122,11 +132,13 @@ def table_graph(
         encoding = replace(encoding.for_label(label), attributes=attributes)
     if attributes is None and len(group.names) > 2:
         attributes = Attributes.single(columns.sensitive, group.names)
-    y, sens = label.values[keep], group.codes[keep]
-    _warn(values, encoding, {columns.sensitive: sens, columns.label: y}, columns, notes)
+    y = label.values[keep]
+    told = group.missing_again().codes
+    _warn(values, encoding, {columns.sensitive: told, columns.label: y}, columns, notes)
     fields: dict[str, Any] = {
         "y": torch.from_numpy(y),
-        "sens": torch.from_numpy(sens),
+        "sens": torch.from_numpy(group.codes),
+        "sens_known": None if group.told.all() else torch.from_numpy(group.told),
         "sens_column": encoding.sens_column,
         "feature_names": encoding.feature_names,
         "node_id": torch.from_numpy(people.node_id[keep]),
@@ -140,9 +152,10 @@ def table_graph(
     }
     raw = torch.from_numpy(encoding.standardized(values))
     if columns.rule is not None:
+        rule = replace(columns.rule, unit=encoding.unit)
         # The edges of a small table are computed faster than a file is read.
-        join = cached_edges if len(sens) >= _MANY else None
-        graph = similarity_graph(raw, rule=columns.rule, join=join, scale=encoding.scale, **fields)
+        join = cached_edges if len(y) >= _MANY else None
+        graph = similarity_graph(raw, rule=rule, join=join, scale=encoding.scale, **fields)
         if not graph.num_undirected_edges:
             notes.append(
                 f"warning: --similarity {columns.similarity} joins nobody; the model sees "
@@ -153,7 +166,7 @@ def table_graph(
         joined = _edges(edges, people, columns, keep, notes)
         graph = SensitiveGraph(encoding.scale(raw), **joined, **fields)
     notes += [] if columns.label is None else [label.note(columns.label)]
-    notes.append(group.note(columns.sensitive))
+    notes += group.notes(columns.sensitive)
     for note in notes:
         log(f"{columns.name}: {note}")
     return graph
@@ -210,7 +223,7 @@ def label_and_group(
     held, name = column(columns.sensitive), columns.sensitive
     if encoding is not None:
         return label, known_groups(held, name, encoding)
-    return label, groups_of(held, name, columns.sensitive_one)
+    return label, groups_of(held, name, columns)
 
 
 def _label(
@@ -254,10 +267,19 @@ def table_features(
             for code in encoding.columns
             if code.column != columns.sensitive
         ]
-    features, keep = without_missing(
-        features, group.codes < 0, sensitive=columns.sensitive, policy=columns.missing, notes=notes
-    )
-    left = [name for code, name in enumerate(group.names) if (group.codes[keep] == code).any()]
+    unknown = ~group.told
+    left_out = unknown if columns.unknown == DROP else np.zeros_like(unknown)
+    if left_out.any():
+        lost, name = int(left_out.sum()), columns.sensitive
+        notes.append(f"left out {lost:,} of {len(nodes):,} rows: their {name} is unknown")
+    features, keep = without_missing(features, left_out, policy=columns.missing, notes=notes)
+    people = group.rows(keep)
+    known = people.codes[people.told]
+    if encoding is None and group.is_number and len(np.unique(known)) < 2:
+        got = f"{len(known):,} whose {columns.sensitive} is known and the same"
+        step = "use --missing impute, or leave columns with many gaps out with --drop"
+        raise GraphError("rows without missing values", got, "people who differ in it", step)
+    left = [name for code, name in enumerate(group.names) if (known == code).any()]
     if encoding is None and len(left) < len(group.names):
         gone = [name for name in group.names if name not in left]
         alone = f"{left[0]!r} alone" if len(left) == 1 else f"nobody of {listed(gone)}"
@@ -267,9 +289,8 @@ def table_features(
             "people of both groups" if len(group.names) == 2 else "people of every group",
             "use --missing impute, or leave columns with many gaps out with --drop",
         )
-    if len(group.names) == 2:
-        # Codes of several groups are no quantity that a row could have.
-        sens = NumberColumn(columns.sensitive, group.codes[keep].astype(np.float64))
+    if group.in_features:
+        sens = NumberColumn(columns.sensitive, people.codes.astype(np.float64))
         features.insert(names.index(columns.sensitive), sens)
     return features, keep
 

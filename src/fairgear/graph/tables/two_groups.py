@@ -74,10 +74,6 @@ class TwoGroups:
         """The columns of the table with the groups in place of their column."""
         return [self.name if name == self.column else name for name in names]
 
-    def sources(self, names: Iterable[str]) -> list[str]:
-        """The columns of the file for columns of the table with groups."""
-        return [self.column if name == self.name else name for name in names]
-
     def columns(self, columns: TableColumns, names: Sequence[str], rows: int) -> TableColumns:
         """What the columns mean once the groups are there; the column itself must have no role."""
         replace(columns, sensitive=self.column).check_table(names, rows)

@@ -55,6 +55,21 @@ def levels_of(column: pd.Series, name: str) -> tuple[NDArray[np.int64], tuple[st
     return np.array([*(place[text] for text in texts), -1], dtype=np.int64)[codes], tuple(levels)
 
 
+def numbers_of(column: pd.Series, what: str, step: str) -> NDArray[np.float64]:
+    """Finite numbers, NaN where missing; `what` the column is and what to do, for a message."""
+    try:
+        values = column.astype(object).where(column.notna(), np.nan).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        shown = dict.fromkeys(spelled(value) for value in column.dropna() if isinstance(value, str))
+        got = f"text, such as {listed(shown, 2)}" if shown else "values that are no numbers"
+        raise GraphError(what, got, "numbers", step) from error
+    found = np.asarray(values, dtype=np.float64)
+    if np.isinf(found).any():
+        step = "correct them, or leave such cells empty"
+        raise GraphError(what, "infinite numbers", "finite numbers", step)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class TwoValues:
     """0 or 1 for each row, −1 where missing, and the names of 0 and 1."""
