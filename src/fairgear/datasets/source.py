@@ -254,21 +254,22 @@ class GraphSource(Config):
         return replace(self, dataset=path, data=replace(self.data, edges=edges))
 
     def load(self, *, split: bool = True, model: Path | None = None) -> SensitiveGraph:
-        """The graph.
+        """The graph, with unknown values of the sensitive attribute as in its first completion.
 
         Args:
             split: whether to give it the masks of the split.
             model: the folder of a saved model; a file is encoded as the model's training data.
         """
         from fairgear.datasets import DATASETS, load
-        from fairgear.graph import SPLITS, splits
+        from fairgear.graph import SPLITS, complete, splits
 
         # Refuse a wrong name before reading a large file.
         if split and not (self.is_path and self.split == splits.GIVEN):
             _ = SPLITS[self.split]
         if self.is_path:
             graph = self._read(model)
-            return splits.split_file(graph, self.split, seed=self.seed) if split else graph
+            graph = splits.split_file(graph, self.split, seed=self.seed) if split else graph
+            return complete(graph)
         dataset = DATASETS[self.dataset]
         options = {"seed": self.graph_seed} if dataset.sampled else {}
         if not split:
