@@ -260,16 +260,20 @@ class GraphSource(Config):
             split: whether to give it the masks of the split.
             model: the folder of a saved model; a file is encoded as the model's training data.
         """
+        from fairgear.graph import complete
+
+        return complete(self._loaded(split, model))
+
+    def _loaded(self, split: bool, model: Path | None) -> SensitiveGraph:
         from fairgear.datasets import DATASETS, load
-        from fairgear.graph import SPLITS, complete, splits
+        from fairgear.graph import SPLITS, splits
 
         # Refuse a wrong name before reading a large file.
         if split and not (self.is_path and self.split == splits.GIVEN):
             _ = SPLITS[self.split]
         if self.is_path:
             graph = self._read(model)
-            graph = splits.split_file(graph, self.split, seed=self.seed) if split else graph
-            return complete(graph)
+            return splits.split_file(graph, self.split, seed=self.seed) if split else graph
         dataset = DATASETS[self.dataset]
         options = {"seed": self.graph_seed} if dataset.sampled else {}
         if not split:

@@ -32,7 +32,7 @@ def model_card(audit: Audit) -> str:
     # A note may repeat a caution.
     cautions = list(dict.fromkeys((*first.cautions, *audit.notes)))
     if audit.unknown is not None:
-        cautions.remove(audit.unknown.summary)
+        cautions = [one for one in cautions if one != audit.unknown.summary]
     people = f"{audit.setup.people:,} people of {audit.setup.dataset}"
     named = f"{audit.model.name} ({audit.model.kind}) was audited on {people}."
     findings = [] if audit.probes is None else audit.probes.findings()
