@@ -10,9 +10,11 @@ import pytest
 import torch
 
 from fairgear import SensitiveGraph
-from fairgear.auditing import Audit, Worlds, audit
+from fairgear.auditing import Audit, FolderAdapter, Worlds, audit
+from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.completions import COMPLETIONS
 from fairgear.auditing.result import UNKNOWN_NOTE
+from fairgear.auditing.unknown import bounds_of, parts_of
 from fairgear.causal import named
 from fairgear.files import json_ready
 from fairgear.graph import Attributes, complete
@@ -20,6 +22,7 @@ from fairgear.hashing import node_uniform
 from fairgear.metrics import Interval
 from fairgear.metrics.intervals import effective_clusters
 from fairgear.metrics.rubin import combined_estimate
+from tests.auditing.adapters.test_folder import NODES, exported, share
 from tests.auditing.models import CopiesSens, FakeModel, measure, small_graph
 
 
@@ -240,3 +243,31 @@ def test_other_labels(kind: str, hidden: SensitiveGraph) -> None:
         assert over.high <= bounds.largest + 1e-12
     gap = "delta_mean" if kind == "numbers" else "delta_dp"
     assert gap in found.unknown.bounds
+
+
+def test_scores_in_a_folder_are_of_one_completion(hidden: SensitiveGraph, tmp_path: Path) -> None:
+    worlds = Worlds(hidden, draws=1)
+    exported(worlds, tmp_path)
+    few: dict[str, Any] = {"nodes": NODES, "self_people": 3}
+    folder = measure(FolderAdapter(tmp_path), worlds, **few)
+    assert folder.unknown is not None
+    assert folder.unknown.completions == 1
+    assert folder.unknown.ranges == {}
+    assert "figures are those of one guess" in folder.notes[0]
+    told = measure(share, Worlds(hidden.replace(sens_known=None), draws=1), **few)
+    assert folder.metrics["delta_cf"] == told.metrics["delta_cf"]
+
+
+def test_a_number_has_ranges_and_no_bounds(told: SensitiveGraph) -> None:
+    age = 40 + 10 * told.x[:, 1].double() + 5 * node_uniform(told.node_id, 9, "age")
+    graph = told.replace(
+        sens=age,
+        sens_kind="continuous",
+        attributes=Attributes.number("age"),
+        sens_column=None,
+        sens_known=node_uniform(told.node_id, 0, "told") > 0.3,
+    )
+    rows = graph.test_mask.nonzero()[:, 0]
+    labels = (graph.x[rows, 0] > 0).long().numpy()
+    assert bounds_of(graph, rows, Predictions(labels.astype(float), labels)) == {}
+    assert parts_of(graph, rows)[-1].people == len(rows)

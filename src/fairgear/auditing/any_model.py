@@ -107,10 +107,10 @@ def audit(
         return _measured(adapter, worlds, nodes, asked).audit
     law = Unknown(worlds.graph)
     each, rows = [], select(worlds.graph, nodes)
-    # Scores in a folder are those of one completion.
+    # Scores in a folder are those of one completion, that of the exported worlds.
     for draw in range(COMPLETIONS if adapter.can_repeat else 1):
-        graph = law.completed(draw)
-        if draw > 0 or not torch.equal(graph.sens, worlds.graph.sens):
+        graph = law.completed(draw) if adapter.can_repeat else worlds.graph
+        if not torch.equal(graph.sens, worlds.graph.sens):
             # The earlier ones are dropped: the worlds of all would take as many times the memory.
             worlds = worlds.like(graph)
         each.append(_measured(adapter, worlds, nodes, asked))
