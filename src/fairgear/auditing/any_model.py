@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from torch import Tensor
 
 from fairgear import datasets
 from fairgear.auditing.adapters import Adapter, adapt
 from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.affected import Affected, find_affected
+from fairgear.auditing.completions import COMPLETIONS, Completed, combined
 from fairgear.auditing.effects import COUNTERFACTUAL, Effect, FlipRow, measure_effects
 from fairgear.auditing.family import OWN
 from fairgear.auditing.measures import collecting, factual_estimates, sentence, summarise_groups
@@ -26,11 +29,13 @@ from fairgear.auditing.sensitivity import (
     measure_dose,
     measure_sensitivity,
 )
+from fairgear.auditing.unknown import has_unknown
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel, FeatureCausalModel, changed_groups
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, Target
 from fairgear.graph.targets import known_labels
+from fairgear.graph.unknown import Unknown
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Estimate, Interval
 from fairgear.metrics.disagreement import TOLERANCE
 
@@ -81,6 +86,10 @@ def audit(
         probes: whether to test what the model reads.
         level: of the intervals.
 
+    Of a graph with people whose attribute is unknown, `COMPLETIONS` completions are audited, and
+    what is measured on them is combined by Rubin's rules; see `Audit.unknown`. A causal model that
+    is given is then fitted again on each.
+
     Intervals are over people, in communities and regions of the factual graph: the rate among other
     people like these. Where few people flip, the data do not show whether neighbours flip together,
     and the interval then assumes a correlation within communities. `fairgear.metrics.rates` says
@@ -93,6 +102,37 @@ def audit(
     worlds = _worlds(graph, causal_model, draws, seed, protocol, released_share)
     adapter = adapt(model, name=name, threshold=threshold)
     adapter.aim(_target(worlds.graph, adapter.original))
+    asked = _Asked(self_people, affected_people, other_causal_models, probes, level)
+    if not has_unknown(worlds.graph):
+        return _measured(adapter, worlds, nodes, asked).audit
+    law = Unknown(worlds.graph)
+    each, rows = [], select(worlds.graph, nodes)
+    # Scores in a folder are those of one completion, that of the exported worlds.
+    for draw in range(COMPLETIONS if adapter.can_repeat else 1):
+        graph = law.completed(draw) if adapter.can_repeat else worlds.graph
+        if not torch.equal(graph.sens, worlds.graph.sens):
+            # The earlier ones are dropped: the worlds of all would take as many times the memory.
+            worlds = worlds.like(graph)
+        each.append(_measured(adapter, worlds, nodes, asked))
+        # Asked of the first only.
+        asked = replace(asked, affected_people=0, probes=False)
+    return combined(each, law, rows)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What an audit measures; see `audit`."""
+
+    self_people: int | None
+    affected_people: int | None
+    other_causal_models: bool
+    probes: bool
+    level: float
+
+
+def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _Asked) -> Completed:
+    """The audit of a graph, or of one completion of it."""
+    level, self_people, affected_people = asked.level, asked.self_people, asked.affected_people
     adapter.check(worlds)
     rows = select(worlds.graph, nodes)
     people = People.of(worlds.graph, rows)
@@ -102,14 +142,14 @@ def audit(
     effects = _effects(adapter, worlds, rows, factual, self_people, notes)
     with collecting(notes):
         flips = {effect.key: effect.row(people, level, worlds.seed) for effect in effects}
-    probed = probe(adapter, worlds, rows, factual) if probes else None
+    probed = probe(adapter, worlds, rows, factual) if asked.probes else None
     table = _table(worlds, rows, people, factual, effects)
     own = next((effect for effect in effects if effect.key == COUNTERFACTUAL["delta_cf"]), None)
     sensitivity: Sensitivity | None = None
     dose: Dose | None = None
     affected: tuple[Affected, ...] = ()
     if own is not None:
-        if other_causal_models:
+        if asked.other_causal_models:
             given = (adapter, worlds.family, rows, factual)
             ends = (flips[own.key], people)
             trained_for = models_trained_for(adapter.original, worlds)
@@ -127,7 +167,7 @@ def audit(
     own_flips = None if own is None else own.flips.by_node
     cautions = [] if probed is None else probed.cautions()
     verdict = [] if sensitivity is None else [sensitivity.verdict]
-    return Audit(
+    found = Audit(
         model=ModelInfo(
             adapter.name,
             adapter.kind,
@@ -151,6 +191,7 @@ def audit(
         people=table,
         target=adapter.target,
     )
+    return Completed(found, estimates, factual)
 
 
 def _target(graph: SensitiveGraph, model: object) -> Target:
@@ -214,6 +255,9 @@ def _table(
     columns: dict[str, Any] = {
         "y": people.y,
         "sens": people.sens,
+        **(
+            {} if graph.sens_known is None else {"sens_known": graph.sens_known[rows].cpu().numpy()}
+        ),
         "community": people.clusters,
         "region": people.regions,
         **people.around_by_name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +21,7 @@ from fairgear.auditing.probes import Probes
 from fairgear.auditing.provenance import Provenance
 from fairgear.auditing.records import from_json
 from fairgear.auditing.sensitivity import Dose, Sensitivity
+from fairgear.auditing.unknown import UnknownPeople
 from fairgear.causal import Diagnostics
 from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
@@ -32,6 +33,10 @@ from fairgear.training import History
 FORMAT = 3
 # The files of a saved audit.
 RESULTS, PEOPLE = "metrics.json", "people.parquet"
+UNKNOWN_NOTE = (
+    "Unknown sensitive attributes have the values of the first completion in ΔDP, ΔEO and R² here, "
+    "and flips are means over the completions; intervals do not contain what differs between them."
+)
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,8 @@ class Audit:
         config: the settings of the command, empty in Python.
         provenance: versions, data and cost, where they were recorded.
         target: what is predicted: classes or a number.
+        unknown: people whose attribute is unknown, where there are any; then figures are means
+            over completions, and the table of people has `sens_known`.
     """
 
     model: ModelInfo
@@ -142,6 +149,7 @@ class Audit:
     config: dict[str, Any] = field(default_factory=dict)
     provenance: Provenance | None = None
     target: Target = BINARY
+    unknown: UnknownPeople | None = None
 
     def __repr__(self) -> str:
         shown = ("accuracy", "auroc", "rmse", "delta_cf", "delta_cf_max", "r2")
@@ -165,8 +173,11 @@ class Audit:
         """The share whose answer changes with their own group, from each group (rows) to each.
 
         NaN where nobody was asked. It needs several groups: of two, there is one other for each.
+        Of people whose attribute is known.
         """
         asked = self.people.dropna(subset=["flip_strict_self"])
+        if "sens_known" in asked:
+            asked = asked[asked["sens_known"]]
         groups = [one.group for one in self.groups]
         found = asked.pivot_table("flip_strict_self", "sens", "other_group", aggfunc="mean")
         return found.reindex(index=groups, columns=groups)
@@ -222,13 +233,16 @@ class Audit:
             step = "audit both with the same graph, causal_model, draws and seed"
             allowed = "audits on the same counterfactuals"
             raise ParameterError("two audits to compare", got, allowed, step)
-        return compare_people(
+        found = compare_people(
             self.people,
             other.people,
             names=(self.model.name, other.model.name),
             level=self.setup.level if level is None else level,
             seed=self.setup.seed,
         )
+        if self.unknown is None:
+            return found
+        return replace(found, notes=(UNKNOWN_NOTE, *found.notes))
 
     def failures(self, *conditions: str) -> list[str]:
         """A sentence for each condition, such as "delta_cf > 0.05", that this audit meets."""

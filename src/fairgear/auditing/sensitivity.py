@@ -284,7 +284,7 @@ def _judged(
     def of_shares(shares: Floats) -> Interval:
         return rate_interval(shares, people.clusters, level=level, regions=people.regions)
 
-    depends, verdict = _verdict(rows, least, largest, float(some.mean()), len(credible))
+    depends, verdict = verdict_on(rows, least, largest, float(some.mean()), len(credible))
     return Sensitivity(
         rows=rows,
         least=least,
@@ -322,9 +322,10 @@ def over_models(effects: Sequence[Effect], combine: np.ufunc) -> Floats:
     return mean
 
 
-def _verdict(
+def verdict_on(
     rows: Sequence[CausalModelRow], least: Bound, largest: Bound, some: float, credible: int
 ) -> tuple[bool | None, str]:
+    """Whether δCF depends on the causal model, and the same in a sentence; see `Sensitivity`."""
     own, others = rows[0], [row for row in rows[1:] if row.error is None]
     if not others:
         return None, "No other causal model is available for comparison."

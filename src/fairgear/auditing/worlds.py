@@ -5,10 +5,12 @@ Worlds are built once and shared by all models.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -81,7 +83,7 @@ class Worlds:
         self.protocol = protocol
         self.released_share = released_share
         self.people = None if protocol == "released" else judged_by(graph)
-        self.causal_model = causal_model
+        self.causal_model = self._given = causal_model
         self.why_none = ""
         if causal_model is None:
             groups = sorted(set(graph.sens.tolist()))
@@ -96,6 +98,19 @@ class Worlds:
             f"Worlds({self.graph.name!r}, {len(self.graph.x):,} people, causal model {model!r}, "
             f"draws={self.draws}, seed={self.seed})"
         )
+
+    def like(self, graph: SensitiveGraph) -> Worlds:
+        """The same questions about another completion of the graph.
+
+        A causal model that was given and fitted is fitted again, on the people whom the audit's own
+        would be fitted on.
+        """
+        model = self._given
+        if model is not None and model._fitted is not None:
+            model = copy.copy(model).fit(graph, self.people)
+        settings: dict[str, Any] = {"draws": self.draws, "seed": self.seed}
+        settings |= {"protocol": self.protocol, "released_share": self.released_share}
+        return Worlds(graph, model, **settings)
 
     @cached_property
     def factual(self) -> World:

@@ -262,12 +262,17 @@ class GraphSource(Config):
         return replace(self, dataset=path, data=replace(self.data, edges=edges))
 
     def load(self, *, split: bool = True, model: Path | None = None) -> SensitiveGraph:
-        """The graph.
+        """The graph, with unknown values of the sensitive attribute as in its first completion.
 
         Args:
             split: whether to give it the masks of the split.
             model: the folder of a saved model; a file is encoded as the model's training data.
         """
+        from fairgear.graph import complete
+
+        return complete(self._loaded(split, model))
+
+    def _loaded(self, split: bool, model: Path | None) -> SensitiveGraph:
         from fairgear.datasets import DATASETS, load
         from fairgear.graph import SPLITS, splits
 

@@ -22,6 +22,7 @@ from fairgear.graph.tables import (
     from_tables,
 )
 from fairgear.graph.targets import Target
+from fairgear.graph.unknown import complete
 
 __all__ = [
     "SPLITS",
@@ -36,6 +37,7 @@ __all__ = [
     "build_stored",
     "closed_neighborhood_mean",
     "communities",
+    "complete",
     "degrees",
     "directed_edges",
     "from_networkx",

@@ -49,7 +49,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         sens: everybody's group by the sensitive attributes, int64: 0 and 1 for the binary kind,
             0 to m − 1 for the categorical one; the number itself, float64, for the continuous one.
         sens_known: whose attribute is known, True or False; None where everybody's is. For the
-            others `sens` holds a guess.
+            others `sens` holds a guess, such as that of `fairgear.graph.complete`.
         sens_column: the column of `x` that holds `sens`, or None.
         sens_kind: "binary", "categorical" or "continuous"; that of `attributes` where they are
             given.

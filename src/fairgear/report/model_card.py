@@ -11,6 +11,7 @@ from fairgear.report.numbers import between, level_of, measure
 from fairgear.report.sections.flips import causal_model_name, flip_section
 from fairgear.report.sections.groups import group_section
 from fairgear.report.sections.headline import headline
+from fairgear.report.sections.unknown import unknown_section
 
 _READING = (
     "δCF is the share of people whose answer changes when everybody's sensitive attribute is set "
@@ -30,6 +31,8 @@ def model_card(audit: Audit) -> str:
     level = f"{level_of(audit.setup.level)} % interval"
     # A note may repeat a caution.
     cautions = list(dict.fromkeys((*first.cautions, *audit.notes)))
+    if audit.unknown is not None:
+        cautions = [one for one in cautions if one != audit.unknown.summary]
     people = f"{audit.setup.people:,} people of {audit.setup.dataset}"
     named = f"{audit.model.name} ({audit.model.kind}) was audited on {people}."
     findings = [] if audit.probes is None else audit.probes.findings()
@@ -43,6 +46,7 @@ def model_card(audit: Audit) -> str:
         *_flips(audit, level),
         "### By group",
         _groups(audit),
+        *_unknown(audit),
         *_causal_models(audit, level),
         *(["### Cautions and notes", _bullets(cautions)] if cautions else []),
         *_provenance(audit),
@@ -87,6 +91,21 @@ def _groups(audit: Audit) -> str:
         for row in section.rows
     ]
     return _table(("people", *section.groups, section.gap_of), rows)
+
+
+def _unknown(audit: Audit) -> list[str]:
+    if audit.unknown is None:
+        return []
+    found = unknown_section(audit, audit.unknown)
+    rows = [(one.name, one.value, one.over, one.bounds) for one in found.rows]
+    header = ("measure", "value", "over completions", "over all assignments")
+    title, sentences = "### People whose attribute is unknown", (*found.sentences, *found.legend)
+    return [
+        title,
+        _bullets(sentences),
+        _table(("people", "in all", "unknown"), found.parts),
+        _table(header, rows),
+    ]
 
 
 def _causal_models(audit: Audit, level: str) -> list[str]:

@@ -31,6 +31,7 @@ from fairgear.report.sections.generator import generator_section
 from fairgear.report.sections.groups import group_section
 from fairgear.report.sections.headline import headline
 from fairgear.report.sections.training import training_section
+from fairgear.report.sections.unknown import unknown_section
 
 # Functions that templates write numbers with.
 _FILTERS = (
@@ -81,6 +82,7 @@ def render_page(audit: Audit) -> str:
         diagnostics=audit.diagnostics and diagnostics_section(audit.diagnostics),
         diagram=audit.diagnostics and drawing(audit.diagnostics),
         groups=group_section(audit),
+        unknown=audit.unknown and unknown_section(audit, audit.unknown),
         generator=None if generator is None else generator_section(generator),
         stages=None if training is None else training_section(training),
         notes=_notes(audit),
@@ -116,6 +118,7 @@ def _notes(audit: Audit) -> list[str]:
     """The notes that the page does not show elsewhere."""
     shown = [] if audit.probes is None else audit.probes.cautions()
     shown += [] if audit.causal_models is None else [audit.causal_models.verdict]
+    shown += [] if audit.unknown is None else [audit.unknown.summary]
     return [note for note in audit.notes if note not in shown]
 
 

@@ -25,7 +25,7 @@ CHUNK = 65_536
 GROUP, PREDICTION_GROUP = 2_048, 2**16
 _NAMES = {"y": "label_names", "sens": "sens_names", "label": "label_names"}
 # Columns of an audit's table of people that the table of predictions has by itself, or not at all.
-_OWN = ["node_name", "y", "sens", "score", "label", "neighbors_that_matter"]
+_OWN = ["node_name", "y", "sens", "sens_known", "score", "label", "neighbors_that_matter"]
 
 Matrix = NDArray[np.float32]
 Vector = NDArray[np.float64]
@@ -120,6 +120,10 @@ def _rows(
         score=_shown(model, scores),
         label=model.decide(scores),
     )
+    if graph.sens_known is not None:
+        place = frame.columns.get_loc("sens")
+        assert isinstance(place, int)
+        frame.insert(place + 1, "sens_known", graph.sens_known[part].cpu().numpy())
     if model.target_.outputs > 1:
         # The probability of every class, by its number.
         frame = frame.assign(**{f"probability_{k}": of for k, of in enumerate(scores.T)})

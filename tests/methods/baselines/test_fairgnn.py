@@ -280,6 +280,17 @@ def test_who_is_known_hangs_on_seed_and_ids() -> None:
     assert len(known_ids(graph, known_sens=0)) == len(known_ids(graph, known_sens=500)) == 100
 
 
+def test_of_a_graph_with_unknown_values_those_who_told_are_known() -> None:
+    graph = random_graph(n=120, edges=200)
+    told = graph.node_id % 3 == 0
+    graph = graph.replace(sens_known=told)
+    model, task = fitted_task(graph, known_sens=7)
+    assert torch.equal(task.graph.known, told[graph.canonical.rows])
+    # Nobody else's value is read.
+    again = small(known_sens=7).fit(turned(graph, ~told))
+    assert np.array_equal(again.predict_proba(graph), model.predict_proba(graph))
+
+
 def test_known_people_of_one_group_are_not_enough(visible: SensitiveGraph) -> None:
     with pytest.raises(GraphError, match=r"the 1 people .*got group [01] alone.* raise known_sens"):
         small(known_sens=1).fit(visible)

@@ -49,7 +49,8 @@ class FairGnnConfig(WholeGraphConfig):
     use_sens: bool = False
     """Whether the classifier sees the sensitive attribute, of everybody then."""
     known_sens: Annotated[int, Range(0, 10**9)] = 200
-    """People whose sensitive attribute training may read; 0 for everybody."""
+    """People whose sensitive attribute training may read; 0 for everybody. Where some people's is
+    unknown, it reads that of all others."""
     alpha: Annotated[float, Range(0, math.inf)] = 10.0
     """Weight of the covariance of predictions and sensitive attribute."""
     beta: Annotated[float, Range(0, math.inf)] = 1.0
@@ -276,7 +277,9 @@ class FairGnn(WholeGraph):
     def _inputs(self, graph: SensitiveGraph) -> PartlyKnown:
         inputs = super()._inputs(graph)
         known = torch.ones(len(graph.node_id), dtype=torch.bool)
-        if self._settings.known_sens:
+        if graph.sens_known is not None:
+            known = graph.sens_known.cpu()
+        elif self._settings.known_sens:
             draw = node_uniform(graph.node_id, self.seed, "known sensitive attribute")
             known[draw.argsort()[self._settings.known_sens :]] = False
         known = known[graph.canonical.rows].to(inputs.x.device)

@@ -225,12 +225,22 @@ def _protocol_cautions(audit: Audit) -> list[str]:
     return found
 
 
+def _unknown(audit: Audit) -> list[tuple[str, str]]:
+    """How many of them did not tell their attribute, if any."""
+    if audit.unknown is None:
+        return []
+    parts = (audit.unknown.everybody, audit.unknown.audited)
+    shown = " and ".join(f"{count(one.unknown)} of {count(one.people)}" for one in parts)
+    return [("attribute unknown, in the graph and audited", shown)]
+
+
 def _facts(audit: Audit) -> tuple[tuple[str, str], ...]:
     """Who was audited, the graph that they are part of, and the settings that matter most."""
     setup, graph, config = audit.setup, audit.graph, audit.config
     facts = [
         ("people audited", count(setup.people)),
         ("people in the graph", count(graph.nodes)),
+        *_unknown(audit),
         ("links", count(graph.edges)),
         ("links within a group", count(graph.intra_group_edges)),
         ("links between groups", count(graph.inter_group_edges)),
