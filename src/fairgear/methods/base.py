@@ -56,8 +56,10 @@ class Method(ABC):
     """What labels it can learn: "binary", "multiclass", "regression"; others are refused."""
     several_groups: ClassVar[bool] = False
     """Whether it can be trained on more than two groups."""
+    number_of_s: ClassVar[bool] = False
+    """Whether the sensitive attribute may be a number."""
     groups_: int = 2
-    """How many it was trained on."""
+    """How many it was trained on; 0 where the sensitive attribute is a number."""
     target_: Target = BINARY
     """What it predicts; numbers have mean and standard deviation of the training labels."""
     offsets_: Scores | None = None
@@ -128,8 +130,9 @@ class Method(ABC):
 
     def _aim(self, graph: SensitiveGraph) -> None:
         """Refuse labels that it cannot learn, and set `target_`; the first step of a fit."""
-        check_trainable(graph, self.targets, self.name, several_groups=self.several_groups)
-        self.groups_ = graph.num_groups
+        kinds = {"several_groups": self.several_groups, "number_of_s": self.number_of_s}
+        check_trainable(graph, self.targets, self.name, **kinds)
+        self.groups_ = 0 if graph.continuous else graph.num_groups
         self.target_, self.offsets_ = graph.target.over(graph.y[graph.train_mask]), None
 
     def _refuse_numbers(self) -> None:
@@ -416,11 +419,12 @@ def check_trainable(
     method: str = "the method",
     *,
     several_groups: bool = False,
+    number_of_s: bool = False,
 ) -> None:
     """Refuse a graph without all groups, or without all classes in training or validation.
 
-    Labels of a kind that is not among `targets` are refused too, and so are more than two groups
-    unless the method can have them; numbers must differ.
+    Labels of a kind that is not among `targets` are refused too, and so are more than two groups,
+    or a sensitive attribute that is a number, unless the method can have them; numbers must differ.
     """
     target = graph.target
     if target.kind not in targets:
@@ -431,7 +435,9 @@ def check_trainable(
             "two classes" if tuple(targets) == ("binary",) else ", ".join(targets),
             f"use one of {', '.join(able)}, or recode the label",
         )
-    if graph.num_groups > 2 and not several_groups:
+    if graph.continuous:
+        _check_number(graph, method, number_of_s)
+    elif graph.num_groups > 2 and not several_groups:
         able = [name for name in METHODS if METHODS[name].several_groups]
         raise GraphError(
             f"a graph to train {method} on",
@@ -439,13 +445,27 @@ def check_trainable(
             "two groups",
             f"use one of {', '.join(able)}, or --sensitive-against VALUE",
         )
-    _check_present("group", graph.sens, range(graph.num_groups))
+    if not graph.continuous:
+        _check_present("group", graph.sens, range(graph.num_groups))
     for part, mask in (("training", graph.train_mask), ("validation", graph.val_mask)):
         y, what = graph.y[mask], f"among the {part} nodes"
         if target.is_number:
             _check_numbers(what, y)
         else:
             _check_present(f"class {what}", y, range(len(target.classes)))
+
+
+def _check_number(graph: SensitiveGraph, method: str, able: bool) -> None:
+    """Refuse a sensitive attribute that is a number, or the same number for everybody."""
+    name = graph.attributes.name if graph.attributes else "s"
+    what = f"a graph to train {method} on"
+    if not able:
+        methods = ", ".join(each for each in METHODS if METHODS[each].number_of_s)
+        step = f'use one of {methods}, or compare two groups, such as --sensitive "{name}<40"'
+        raise GraphError(what, f"the number {name!r} as sensitive attribute", "groups", step)
+    if len(torch.unique(graph.sens)) < 2:
+        got, step = f"the same {name!r} for everybody", "name another sensitive attribute"
+        raise GraphError(what, got, "numbers that differ", step)
 
 
 def _check_present(name: str, values: Tensor, wanted: Sequence[int]) -> None:
