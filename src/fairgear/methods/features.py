@@ -128,6 +128,8 @@ def statistics_sample(order: Tensor, sens: Tensor) -> Tensor:
     with seeded(0, "statistics"):
         drawn = torch.randperm(len(order))[:STATISTICS]
     sample = order[drawn.sort().values]
+    if sens.is_floating_point():
+        return sample
     groups = max(2, int(sens.max()) + 1)
     if int(torch.bincount(sens[sample], minlength=groups).min()) < FEWEST:
         return order
