@@ -135,6 +135,16 @@ class Method(ABC):
         self.groups_ = 0 if graph.continuous else graph.num_groups
         self.target_, self.offsets_ = graph.target.over(graph.y[graph.train_mask]), None
 
+    def _check_attribute(self, graph: SensitiveGraph) -> None:
+        """Refuse a number where it was fitted to groups, and groups where it was to a number."""
+        if graph.continuous != (self.groups_ == 0):
+            kinds = ("a number", "groups") if graph.continuous else ("groups", "a number")
+            raise GraphError(
+                f"sensitive attribute of a graph for a fitted {type(self).__name__}",
+                *kinds,
+                "pass a graph with the attribute that it was fitted to",
+            )
+
     def _refuse_numbers(self) -> None:
         """Probabilities of numbers do not exist."""
         self._fitted_threshold()

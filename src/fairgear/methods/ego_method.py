@@ -66,6 +66,7 @@ class EgoMethod(NetworkMethod):
         """A few people at a time; several processes share each chunk."""
         self._fitted_threshold()
         self._to_device()
+        self._check_attribute(graph)
         nodes = rows_of(graph, nodes)
         every = len(nodes) > len(graph.x) // 4
         index = self.ego_index(graph, None if every else nodes)
@@ -84,6 +85,7 @@ class EgoMethod(NetworkMethod):
         self._fitted_threshold()
         self._to_device()
         graph = worlds[0].factual
+        self._check_attribute(graph)
         self._check_links(graph)
         if not graph.plain:
             return None
