@@ -16,6 +16,7 @@ from fairgear.errors import ParameterError
 from fairgear.methods.base import Labels, Scores, check_trainable
 from tests.testing.small import Small, SmallConfig, SmallTask
 
+
 def in_two_groups(graph: SensitiveGraph) -> SensitiveGraph:
     """The same people in two groups, whatever s is."""
     sens = (graph.sens > graph.sens.double().mean()).long()

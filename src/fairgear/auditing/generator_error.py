@@ -105,8 +105,8 @@ def _self_perturbed(
 ) -> tuple[Tensor, list[set[int]], list[set[int]]]:
     """How the generator changes the features of each person, in raw units, and their links.
 
-    `values` are what s is set to, those of the exact worlds. Returns the changes (people, features), the members of each ego, and those of them whose link
-    with the person changes.
+    `values` are what s is set to, those of the exact worlds. Returns the changes (people,
+    features), the members of each ego, and those of them whose link with the person changes.
     """
     generator = model.generator()
     if generator is None:

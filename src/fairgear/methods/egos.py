@@ -1,4 +1,4 @@
-"""Batches of egos as networks see them, wherever the graph is kept, and the values of s to ask of."""
+"""Batches of egos as networks see them, wherever the graph is kept, and values of s for them."""
 
 from __future__ import annotations
 

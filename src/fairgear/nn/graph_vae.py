@@ -72,7 +72,7 @@ class GraphVAE(nn.Module):
         return decoded
 
     def decode_edges(self, h: Tensor, sens: Tensor) -> Tensor:
-        """Logits of p(A | H, s) (…, k, k): symmetric, or of the arc from the second to the first."""
+        """Logits of p(A | H, s) (…, k, k): symmetric, or [i, j] is of the arc from j to i."""
         place = self.position(torch.cat([h, self.code(sens).to(h.dtype)], dim=-1))
         into, out_of = place.chunk(2, dim=-1) if self.directed else (place, place)
         size = into.shape[-1] ** 0.5

@@ -87,9 +87,7 @@ def gaussian_nll(x: Tensor, mean: Tensor, log_variance: Tensor, mask: Tensor) ->
     return _member_mean(nll.sum(dim=-1), mask)
 
 
-def edge_nll(
-    adjacency: Tensor, logits: Tensor, mask: Tensor, *, directed: bool = False
-) -> Tensor:
+def edge_nll(adjacency: Tensor, logits: Tensor, mask: Tensor, *, directed: bool = False) -> Tensor:
     """−log p(A) over the pairs of real members of an ego, divided by the members.
 
     In a directed graph each pair counts in both directions.

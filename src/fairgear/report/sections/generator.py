@@ -31,8 +31,8 @@ _FIGURES = {
     ),
     "shift_norm": (
         "learned shift",
-        "Length of the mean change of the features from s = 0 to s = 1 (of several groups, from the "
-        "first to the furthest; of a number, over one standard deviation), in standard deviations.",
+        "Length of the mean change of the features from s = 0 to s = 1, in standard deviations; of "
+        "several groups, from the first to the furthest; of a number, over one standard deviation.",
         measure,
     ),
     "feature_error": (
