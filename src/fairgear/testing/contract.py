@@ -409,9 +409,8 @@ def takes(trial: Trial) -> bool:
     except Exception as error:
         kinds = ", ".join(trial.kinds.values())
         got = f"{type(error).__name__}: {error}"
-        raise trial.broken(
-            f"a fit, or a GraphError, on a toy graph that is {kinds}", got
-        ) from error
+        promise = f"a fit, or a GraphError, on a toy graph that is {kinds}"
+        raise trial.broken(promise, got) from error
     return True
 
 
