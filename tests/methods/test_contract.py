@@ -74,7 +74,7 @@ def test_the_page_says_which_kinds_of_graphs_each_method_takes(trials: dict[str,
         name: ["yes" if takes(trial.on(**kinds)) else "no" for kinds in KINDS]
         for name, trial in trials.items()
     }
-    found = {}
+    found: dict[str, list[str]] = {}
     for line in table.splitlines()[2:]:
         names, *cells = (cell.strip() for cell in line.strip("|").split("|"))
         found |= dict.fromkeys(re.findall(r"`(.+?)`", names), cells)

@@ -122,7 +122,7 @@ class EgoSource:
     def means(self) -> Tensor:
         """The mean of s over each ego."""
         found = []
-        parts = (self._index.ids.split(_CHUNK), self._index.mask.split(_CHUNK))
+        parts = (torch.split(part, _CHUNK) for part in (self._index.ids, self._index.mask))
         for ids, mask in zip(*parts, strict=True):
             sens = self._sens[ids.long().to(self._sens.device)]
             found.append(mean_of_members(sens, mask.to(sens.device)))

@@ -139,7 +139,7 @@ class Erasure(nn.Module):
 
     def forward(self, x: Tensor, sens: Tensor) -> Tensor:
         """Features (…, d) of people whose s is `sens` (…)."""
-        code = self.code(sens).to(x.dtype)
+        code: Tensor = self.code(sens).to(x.dtype)
         if self.v.dim() == 2:
             many = self.share * (x @ self.u) + (1 - self.share) * code
             return x - many @ self.v.T

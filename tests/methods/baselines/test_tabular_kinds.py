@@ -87,7 +87,7 @@ def test_logistic_regressions_are_scikit_learns(method: type[Tabular], kind: str
     graph = people(kind)
     x, code = scaled(graph), coded(graph)
     y, train = graph.y.numpy(), graph.train_mask.numpy()
-    views = {
+    views: dict[type[Tabular], Array] = {
         Logistic: np.hstack([x, StandardScaler().fit_transform(code)]),
         LogisticUnaware: x,
         LogisticResidual: x - LinearRegression().fit(code, x).predict(code),

@@ -110,8 +110,9 @@ class GearPaper(EgoMethod):
         index = self.ego_index(graph, folder=checkpoint and checkpoint / EGOS_FOLDER)
         data = PaperData.of(graph, index, self.scaler_, self.torch_device(), self.head)
         if data.values.observed is not None:
-            for network in (self._network, *([] if self._vae is None else [self._vae])):
-                network.code.fit(data.values.observed)
+            self._network.code.fit(data.values.observed)
+            if self._vae is not None:
+                self._vae.code.fit(data.values.observed)
         files = FitCheckpoints(checkpoint, run_key(self, graph))
         self._train_generator(data, files)
         self._train_network(data, files)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph
-from fairgear.methods.egos import EgoGenerator, EgoSource, SensValues
+from fairgear.methods.egos import TWO_GROUPS, EgoGenerator, EgoSource, SensValues
 from fairgear.methods.features import FeatureScaler, statistics_sample
 from fairgear.methods.gear_paper.config import WEIGHT_DECAY, GearPaperConfig
 from fairgear.methods.gear_paper.loss import PaperLoss, Views
@@ -37,9 +37,9 @@ class PaperData:
     """(n,) labels."""
     train_rows: Tensor
     val_rows: Tensor
-    values: SensValues
+    values: SensValues = TWO_GROUPS
     """What perturbations draw."""
-    head: Head
+    head: Head = BINARY_HEAD
 
     @classmethod
     def of(
@@ -54,10 +54,10 @@ class PaperData:
         order = graph.canonical.rows
         scaler.fit(graph, statistics_sample(order, graph.sens))
         masks = (graph.train_mask, graph.val_mask)
-        rows = [mask[order].nonzero()[:, 0].to(device) for mask in masks]
+        train_rows, val_rows = (mask[order].nonzero()[:, 0].to(device) for mask in masks)
         egos = EgoSource(graph, index, scaler, device, order)
         values = SensValues.of(graph, device)
-        return cls(egos, graph.y[order].to(device), *rows, values, head)
+        return cls(egos, graph.y[order].to(device), train_rows, val_rows, values, head)
 
 
 class PaperTask(Task):
