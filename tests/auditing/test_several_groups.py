@@ -163,13 +163,6 @@ def test_gear_reads_and_saves_several_groups(graph: SensitiveGraph, tmp_path: Pa
     assert np.array_equal(again.predict_proba(graph), gear.predict_proba(graph))
 
 
-@pytest.mark.parametrize("name", ["gear-paper", "logistic", "logistic-projected"])
-def test_methods_for_two_groups_say_so(name: str, graph: SensitiveGraph) -> None:
-    method = fg.methods.METHODS[name](device="cpu")
-    with pytest.raises(FairgearError, match="got 3 groups; allowed: two groups"):
-        method.fit(graph)
-
-
 def test_residuals_of_several_groups_flip_nobody_under_the_shift(graph: SensitiveGraph) -> None:
     """Maps of everybody on both sides: what the shift adds is what the residual takes away."""
     plain = graph.replace(mechanism=None)

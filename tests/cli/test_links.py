@@ -151,7 +151,6 @@ def test_arcs_are_stored_and_run(here: Path, capsys: pytest.CaptureFixture[str])
 def test_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for number, (typed, message) in enumerate(
         [
-            ([*EDGES, "--method", "gear-paper"], "undirected edges without weights"),
             (["--edges", "follows.csv", "--weight", "minutes"], "'minutes'"),
             (["--similarity", "0.7", "--directed"], "neither directions nor weights"),
         ]

@@ -109,7 +109,6 @@ def test_the_saved_model_is_audited_on_a_part_of_the_table(
 
 def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for more, said in (
-        (("--method", "gear-paper"), "labels to train gear-paper on: got 4 classes"),
         (("--positive", "low"), "--positive for the label column 'level'"),
         (("--task", "regression"), "text, such as"),
     ):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fairgear.methods import METHODS
 from fairgear.testing import CONTRACT, Trial
+from fairgear.testing.contract import takes
 
 # Small enough for a test; methods not listed here run with their defaults.
 NETWORK = {"dim": 16, "steps": 30, "validate_every": 10, "dropout": 0.1, "learning_rate": 0.03}
@@ -29,6 +32,16 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "nifty-gcn": {**NETWORK, "drop_edges": 0.1},
     "nifty-sage": {**NETWORK, "drop_edges": 0.1},
 }
+PAGE = Path(__file__).parents[2] / "docs" / "methods" / "README.md"
+# The columns of its table: what is unusual about a graph.
+KINDS = (
+    {"sens": "categorical"},
+    {"sens": "continuous"},
+    {"kind": "multiclass"},
+    {"kind": "regression"},
+    {"links": "directed"},
+    {"links": "weighted"},
+)
 # Methods that ignore the seed.
 DETERMINISTIC = (
     "logistic",
@@ -52,3 +65,17 @@ def trials() -> dict[str, Trial]:
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_passes_every_check(name: str, check: str, trials: dict[str, Trial]) -> None:
     CONTRACT[check](trials[name])
+
+
+def test_the_page_says_which_kinds_of_graphs_each_method_takes(trials: dict[str, Trial]) -> None:
+    """Fitted models are those of the checks."""
+    (table,) = re.findall(r"<!-- kinds -->\n(.*?)<!-- /kinds -->", PAGE.read_text("utf-8"), re.S)
+    expected = {
+        name: ["yes" if takes(trial.on(**kinds)) else "no" for kinds in KINDS]
+        for name, trial in trials.items()
+    }
+    found: dict[str, list[str]] = {}
+    for line in table.splitlines()[2:]:
+        names, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        found |= dict.fromkeys(re.findall(r"`(.+?)`", names), cells)
+    assert found == expected

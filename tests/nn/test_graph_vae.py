@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairgear.nn import Discriminator, GraphVAE
+from fairgear.nn import Discriminator, GraphVAE, SensCode
 from fairgear.nn.graph_vae import Latent
 from tests.nn.ego_batches import centre_first_order, padded, random_egos, reordered
 
@@ -88,3 +88,56 @@ def test_the_discriminator_ignores_padding_and_the_order_of_members() -> None:
     garbage = more.x + 9 * (~more.mask)[..., None]
     assert torch.allclose(discriminator(garbage, more.mask), expected, atol=1e-5)
     assert torch.allclose(discriminator(ego.x[:, order], ego.mask[:, order]), expected, atol=1e-5)
+
+
+def test_an_arc_is_decoded_from_both_of_its_ends_and_not_as_its_reverse() -> None:
+    torch.manual_seed(0)
+    vae = GraphVAE(5, 16, 4, directed=True)
+    vae.edge_bias.data.fill_(-0.5)
+    h, sens = torch.randn(2, 3, 4), torch.randint(0, 2, (2, 3))
+    with torch.no_grad():
+        logits = vae.decode_edges(h, sens)
+        place = vae.position(torch.cat([h, sens[..., None].float()], dim=-1))
+    for row, to, of in ((0, 0, 1), (0, 1, 0), (1, 2, 1)):
+        expected = float(place[row, to, :4] @ place[row, of, 4:]) / 2 - 0.5
+        assert float(logits[row, to, of]) == pytest.approx(expected, abs=1e-5)
+    assert not torch.allclose(logits, logits.transpose(1, 2), atol=1e-3)
+
+
+def test_each_group_has_a_direct_path_of_its_own() -> None:
+    torch.manual_seed(0)
+    vae = GraphVAE(5, 16, 4, SensCode(3))
+    vae.feature_shift.data.normal_()
+    h, zeros = torch.randn(2, 3, 4), torch.zeros(2, 3, dtype=torch.int64)
+    for group in range(3):
+        code = torch.zeros(2, 3, 2)
+        if group:
+            code[..., group - 1] = 1
+        direct = vae.feature_shift[group - 1] if group else torch.zeros(5)
+        expected = vae.features(torch.cat([h, code], dim=-1)) + direct
+        assert torch.allclose(vae.decode_features(h, zeros + group), expected, atol=1e-5)
+
+
+def test_a_number_is_read_standardised() -> None:
+    torch.manual_seed(0)
+    vae = GraphVAE(5, 16, 4, SensCode(0))
+    vae.code.fit(torch.tensor([30.0, 50.0], dtype=torch.float64))
+    vae.feature_shift.data.normal_()
+    h, ages = torch.randn(1, 2, 4), torch.tensor([[60.0, 35.0]], dtype=torch.float64)
+    code = torch.tensor([[[2.0], [-0.5]]])
+    expected = vae.features(torch.cat([h, code], dim=-1)) + code * vae.feature_shift
+    assert torch.allclose(vae.decode_features(h, ages), expected, atol=1e-5)
+
+
+def test_a_discriminator_of_several_values_has_a_head_for_each() -> None:
+    torch.manual_seed(0)
+    discriminator = Discriminator(4, 16, 3, 2)
+    ego = random_egos(d=4)
+    logits = discriminator(ego.x, ego.mask)
+    assert logits.shape == (6, 2, 3)
+    last = discriminator.ego[-1]
+    assert isinstance(last, torch.nn.Linear)
+    last.bias.data[3:] += 1
+    moved = discriminator(ego.x, ego.mask) - logits
+    assert torch.allclose(moved[:, 0], torch.zeros(6, 3), atol=1e-6)
+    assert torch.allclose(moved[:, 1], torch.ones(6, 3), atol=1e-6)

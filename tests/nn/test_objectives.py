@@ -181,3 +181,73 @@ def test_weighted_names_its_terms_and_sums_them() -> None:
     terms = objectives.weighted(parts, {"a": 10.0, "c": 0.0, "unused": 7.0})
     assert float(terms.total) == pytest.approx(10 * 2 + 3)
     assert {name: float(value) for name, value in terms.parts.items()} == {"a": 2, "b": 3, "c": 5}
+
+
+def test_cross_covariance_of_several_values_is_the_r2_of_each_dimension_on_all_of_them() -> None:
+    ego, h = random_egos(batch=60), torch.randn(60, 8, 3)
+    group = torch.randint(4, (60, 8), generator=torch.Generator().manual_seed(1))
+    h[..., 1] += group == 2
+    code = (group[..., None] == torch.arange(1, 4)).float()
+    got = objectives.cross_covariance(h, code, ego.mask)
+    values, known = h[ego.mask].numpy(), group[ego.mask].numpy()
+    expected = 0.0
+    for column in values.T:
+        # The R² of a regression on indicators is the share between groups.
+        fitted = np.array([column[known == one].mean() for one in range(4)])[known]
+        expected += np.var(fitted) / np.var(column)
+    assert float(got) == pytest.approx(expected, rel=1e-3)
+    alone = objectives.cross_covariance(h, code[..., :1], ego.mask)
+    one = objectives.cross_covariance(h, code[..., 0], ego.mask)
+    assert float(alone) == pytest.approx(float(one), rel=1e-3)
+
+
+def test_log_probability_of_several_targets_is_that_of_all_of_them() -> None:
+    torch.manual_seed(0)
+    logits, target = torch.randn(9, 3, 4), torch.randint(0, 4, (9, 3))
+    alone = [objectives.log_probability(logits[:, j], target[:, j]) for j in range(3)]
+    got = objectives.log_probability(logits, target)
+    assert float(got) == pytest.approx(float(torch.stack(alone).sum()), rel=1e-5)
+
+
+def test_edge_nll_of_arcs_counts_each_ordered_pair_once() -> None:
+    ego = random_egos()
+    torch.manual_seed(0)
+    logits, adjacency = torch.randn(6, 8, 8), (torch.rand(6, 8, 8) < 0.4).float()
+    total = 0.0
+    for row in range(len(ego)):
+        size = int(ego.mask[row].sum())
+        for i in range(size):
+            for j in set(range(size)) - {i}:
+                p = 1 / (1 + math.exp(-float(logits[row, i, j])))
+                total -= math.log(p if adjacency[row, i, j] else 1 - p)
+    got = objectives.edge_nll(adjacency, logits, ego.mask, directed=True)
+    assert float(got) == pytest.approx(total / int(ego.mask.sum()), rel=1e-5)
+
+
+def test_ranges_of_several_groups_are_those_of_each_against_the_rest() -> None:
+    ego = random_egos(batch=40)
+    group = torch.randint(4, (40, 8), generator=torch.Generator().manual_seed(1)) * ego.mask
+    code = group[..., None] == torch.arange(1, 4)
+    got = objectives.sensitive_range(code, ego.mask[..., None], 5)
+    assert got.shape == (40, 3)
+    for one in range(3):
+        alone = objectives.sensitive_range((group == one + 1).long(), ego.mask, 5)
+        assert torch.equal(got[:, one], alone)
+
+
+def test_ranges_of_a_number_are_equal_parts_of_what_the_means_span() -> None:
+    ego, draw = random_egos(batch=200), torch.Generator().manual_seed(1)
+    ages = (40 + 10 * torch.randn(200, 8, generator=draw, dtype=torch.float64)) * ego.mask
+    means = np.array(
+        [row[mask].mean() for row, mask in zip(ages.numpy(), ego.mask.numpy(), strict=True)]
+    )
+    np.testing.assert_allclose(objectives.mean_of_members(ages, ego.mask), means)
+    ends = torch.tensor([means.min(), means.max()])
+    got = objectives.mean_range(ages, ego.mask, 4, ends).numpy()
+    cuts = np.linspace(means.min(), means.max(), 5)[1:-1]
+    assert np.array_equal(got, np.searchsorted(cuts, means, side="right"))
+    assert set(got) == {0, 1, 2, 3}
+    # Other graphs may go beyond, and the same mean for all is one range.
+    assert set(objectives.mean_range(10 * ages, ego.mask, 4, ends).tolist()) == {3}
+    same = objectives.mean_of_members(ages[:1], ego.mask[:1]).repeat(2)
+    assert objectives.mean_range(ages[:1], ego.mask[:1], 4, same).tolist() == [0]

@@ -12,8 +12,19 @@ import torch
 from torch import Tensor, nn
 
 from fairgear import SensitiveGraph
-from fairgear.methods.base import Labels, Scores
+from fairgear.errors import ParameterError
+from fairgear.methods.base import Labels, Scores, check_trainable
 from tests.testing.small import Small, SmallConfig, SmallTask
+
+
+def in_two_groups(graph: SensitiveGraph) -> SensitiveGraph:
+    """The same people in two groups, whatever s is."""
+    sens = (graph.sens > graph.sens.double().mean()).long()
+    x = graph.x[:, [0]]
+    return graph.replace(
+        x=x, feature_names=["x"], sens=sens, sens_kind="binary", sens_column=None, attributes=None
+    )
+
 
 BREAKS: dict[type[Small], set[str]] = {}
 
@@ -189,10 +200,84 @@ class DrawsByRow(Small):
         return torch.arange(len(graph.x))
 
 
-@breaks("refusals", "other labels")
+@breaks("refusals", "other labels", "other attributes")
 class TakesAnyGraph(Small):
     def check(self, graph: SensitiveGraph) -> None:
         return None
+
+
+@breaks("other attributes")
+class TakesAnyGroups(Small):
+    """Without having said so."""
+
+    def check(self, graph: SensitiveGraph) -> None:
+        super().check(graph if graph.continuous else in_two_groups(graph))
+
+
+@breaks("other attributes")
+class TakesAnyNumber(Small):
+    def check(self, graph: SensitiveGraph) -> None:
+        super().check(in_two_groups(graph) if graph.continuous else graph)
+
+
+class OfManyGroups(Small):
+    """Keeps every promise with several groups too, which it sees as they are."""
+
+    several_groups = True
+
+    def check(self, graph: SensitiveGraph) -> None:
+        super().check(in_two_groups(graph) if graph.num_groups > 2 else graph)
+
+
+@breaks("other attributes")
+class RanksByGroup(OfManyGroups):
+    """Learns nothing where there are several groups."""
+
+    def columns(self, graph: SensitiveGraph) -> Tensor:
+        x = super().columns(graph)
+        return x if graph.num_groups == 2 else 0 * x + graph.sens[:, None]
+
+
+@breaks("other attributes")
+class AsksForGroupsByRow(OfManyGroups):
+    def columns(self, graph: SensitiveGraph) -> Tensor:
+        x = super().columns(graph)
+        return x if graph.num_groups == 2 else x + 0.01 * torch.arange(len(x))[:, None] / len(x)
+
+
+@breaks("other links")
+class StumblesOverArcs(Small):
+    def check(self, graph: SensitiveGraph) -> None:
+        if graph.directed:
+            raise ValueError("arcs")
+        super().check(graph)
+
+
+class OfAnyLinks(Small):
+    """Keeps every promise with directions and weights too, of which it knows nothing."""
+
+    def check(self, graph: SensitiveGraph) -> None:
+        if graph.plain:
+            super().check(graph)
+        else:
+            check_trainable(graph)
+
+
+@breaks("other links")
+class ReadsWeightsByRow(OfAnyLinks):
+    def columns(self, graph: SensitiveGraph) -> Tensor:
+        x = super().columns(graph)
+        if graph.edge_weight is None:
+            return x
+        return x + 0.01 * torch.arange(len(x))[:, None] / len(x)
+
+
+@breaks("other links")
+class BlamesItsSettings(Small):
+    def check(self, graph: SensitiveGraph) -> None:
+        if graph.directed:
+            raise ParameterError("hops", "arcs", "edges", "leave them out")
+        super().check(graph)
 
 
 @breaks("refusals")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fairgear import SensitiveGraph
+from fairgear.errors import GraphError
 from fairgear.graph import rows_of
 from fairgear.methods import Method
 from fairgear.methods.base import Scores, check_trainable
@@ -85,6 +86,9 @@ class Small(Method):
 
     def check(self, graph: SensitiveGraph) -> None:
         check_trainable(graph)
+        if not graph.plain:
+            got, allowed = "edges with directions or weights", "edges with neither"
+            raise GraphError("a graph for small", got, allowed, "leave them out")
 
     def order(self, graph: SensitiveGraph) -> Tensor:
         return graph.node_id.argsort()

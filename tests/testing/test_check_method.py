@@ -9,7 +9,7 @@ import torch
 
 from fairgear.errors import ParameterError
 from fairgear.testing import CONTRACT, ContractError, Trial, check_method, toy_graph, toy_world
-from tests.testing.broken import BREAKS
+from tests.testing.broken import BREAKS, OfAnyLinks, OfManyGroups
 from tests.testing.small import Small
 
 
@@ -32,6 +32,11 @@ def test_each_fault_is_found_by_its_checks_and_no_others(broken: type[Small]) ->
 
 def test_every_check_can_fail() -> None:
     assert set().union(*BREAKS.values()) == set(CONTRACT)
+
+
+def test_methods_for_more_kinds_of_graphs_keep_their_promises_there() -> None:
+    CONTRACT["other attributes"](Trial(OfManyGroups))
+    CONTRACT["other links"](Trial(OfAnyLinks))
 
 
 def test_a_method_declared_deterministic_must_be() -> None:
@@ -67,3 +72,38 @@ def test_the_toy_graph_is_as_documented() -> None:
     assert 0 < world.num_undirected_edges < graph.num_undirected_edges
     moved = (world.x != graph.x).all(dim=0).tolist()
     assert moved == [False, False, True, True, False]
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("sens", ["categorical", "continuous"])
+def test_toy_graphs_of_other_attributes_tell_the_label_and_move_with_s(
+    sens: str, kind: str
+) -> None:
+    graph, world = toy_graph(kind, sens=sens), toy_world(kind, sens=sens)
+    assert graph.continuous == (sens == "continuous")
+    assert graph.sens_kind == sens
+    plain = toy_graph(kind)
+    assert torch.equal(graph.y.nan_to_num(), plain.y.nan_to_num())
+    assert torch.equal(graph.x[:, 0], plain.x[:, 0])
+    # The feature that depends on s moves with it, the others but s stay.
+    depends = 3 if graph.sens_column == 2 else 2
+    moved = (world.x - graph.x)[:, depends].double()
+    change = (world.sens - graph.sens).double()
+    assert float(torch.corrcoef(torch.stack([moved, change]))[0, 1]) > 0.999
+    still = [column for column in range(graph.x.shape[1]) if column not in (2, depends)]
+    assert torch.equal(world.x[:, still], graph.x[:, still])
+    known = (graph.y.nan_to_num(-1) >= 0).numpy()
+    signal, s = graph.x[known, 0].double(), graph.sens[known].double()
+    assert abs(float(torch.corrcoef(torch.stack([signal, s]))[0, 1])) < 0.2
+
+
+@pytest.mark.parametrize("links", ["directed", "weighted"])
+def test_toy_graphs_have_the_links_that_were_asked_for(links: str) -> None:
+    graph, world = toy_graph(links=links), toy_world(links=links)
+    for each in (graph, world):
+        assert each.directed == (links == "directed")
+        assert (each.edge_weight is not None) == (links == "weighted")
+    assert 0 < world.num_undirected_edges < graph.num_undirected_edges
+    both = set(map(tuple, graph.edge_index.T.tolist()))
+    lonely = [(a, b) for a, b in both if (b, a) not in both]
+    assert (len(lonely) > 100) == (links == "directed")

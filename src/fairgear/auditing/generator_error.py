@@ -11,11 +11,12 @@ from torch import Tensor
 from fairgear.auditing.adapters.base import one_thread
 from fairgear.auditing.people import sample, select
 from fairgear.auditing.worlds import Worlds
+from fairgear.causal import changed_groups
 from fairgear.egos import EgoBatch
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.ego_method import EgoMethod
-from fairgear.methods.egos import Ego, self_perturbed
+from fairgear.methods.egos import Ego
 from fairgear.methods.features import FeatureScaler
 from fairgear.progress import bar
 from fairgear.training import seeded
@@ -30,7 +31,8 @@ class GeneratorError:
         feature_error: ‖generated − exact change‖ / ‖exact change‖ (Frobenius) of the person's own
             features, s left out; 0 is perfect, 1 is no better than no change at all. NaN where
             the exact features do not change.
-        edges_changed: links between a person and members of their ego that change exactly.
+        edges_changed: links between a person and members of their ego that change exactly; of a
+            directed graph, arcs to the person.
         edges_generated: such links that the generator changes.
         edges_right: changed by both.
         edges_outside: links of a person that change exactly but reach beyond the factual ego,
@@ -72,7 +74,8 @@ def generator_error(
     chosen = chosen[sample(graph, chosen, people, worlds.seed)]
     scaler = model.scaler_
     with seeded(worlds.seed, "generator error"):
-        generated, egos, drawn = _self_perturbed(model, graph, chosen)
+        values = changed_groups(graph, chosen, seed=worlds.seed)
+        generated, egos, drawn = _self_perturbed(model, graph, chosen, values)
     exact = torch.empty_like(generated)
     before = _features(scaler, graph)
     changed = right = outside = 0
@@ -98,12 +101,12 @@ def generator_error(
 
 @torch.no_grad()
 def _self_perturbed(
-    model: EgoMethod, graph: SensitiveGraph, chosen: Tensor
+    model: EgoMethod, graph: SensitiveGraph, chosen: Tensor, values: Tensor
 ) -> tuple[Tensor, list[set[int]], list[set[int]]]:
     """How the generator changes the features of each person, in raw units, and their links.
 
-    Returns the changes (people, features), the members of each ego, and those of them whose link
-    with the person changes.
+    `values` are what s is set to, those of the exact worlds. Returns the changes (people,
+    features), the members of each ego, and those of them whose link with the person changes.
     """
     generator = model.generator()
     if generator is None:
@@ -114,7 +117,9 @@ def _self_perturbed(
     index = model.ego_index(graph, chosen).to(device)
     batch = index.batch(torch.arange(len(chosen), device=device), model.scaler_(graph))
     ego = Ego.of(batch, graph.sens.to(device))
-    after = generator.counterfactual(ego, self_perturbed(ego))
+    sens = ego.sens.clone()
+    sens[:, 0] = values.to(sens)
+    after = generator.counterfactual(ego, sens)
     change = (after.x - ego.x)[:, 0].double() * model.scaler_.scale
     differs = (after.adjacency != ego.adjacency)[:, 0] & batch.mask
     return change.cpu(), _members(batch, batch.mask), _members(batch, differs)
@@ -132,4 +137,5 @@ def _members(batch: EgoBatch, which: Tensor) -> list[set[int]]:
 
 
 def _neighbors(graph: SensitiveGraph, node: int) -> set[int]:
-    return set(graph.edge_index[1, graph.edge_index[0] == node].tolist())
+    """Whom an edge or an arc leads from to `node`."""
+    return set(graph.edge_index[0, graph.edge_index[1] == node].tolist())

@@ -52,6 +52,8 @@ class EgoMethod(NetworkMethod):
     _fitted_config: EgoSettings
     _network: nn.Module
     _nearby: NearbyEgos | None = None
+    # Whether edges had directions in the fit.
+    _directed: bool = False
 
     def generator(self) -> EgoGenerator | None:
         """What makes the counterfactual egos of the fitted model, if anything does."""
@@ -64,6 +66,7 @@ class EgoMethod(NetworkMethod):
         """A few people at a time; several processes share each chunk."""
         self._fitted_threshold()
         self._to_device()
+        self._check_attribute(graph)
         nodes = rows_of(graph, nodes)
         every = len(nodes) > len(graph.x) // 4
         index = self.ego_index(graph, None if every else nodes)
@@ -77,12 +80,15 @@ class EgoMethod(NetworkMethod):
                 progress.advance(len(chunk))
 
     @torch.no_grad()
-    def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores:
-        """The same from the egos of these people alone."""
+    def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores | None:
+        """The same from the egos of these people alone; None where edges have more than ends."""
         self._fitted_threshold()
         self._to_device()
         graph = worlds[0].factual
+        self._check_attribute(graph)
         self._check_links(graph)
+        if not graph.plain:
+            return None
         if self._nearby is None or self._nearby.canonical is not graph.canonical:
             self._nearby = NearbyEgos(graph.canonical)
         config = self._fitted_config
@@ -95,13 +101,14 @@ class EgoMethod(NetworkMethod):
         return self.head.answers(torch.cat(logits).cpu())
 
     def _check_links(self, graph: SensitiveGraph) -> None:
-        """Refuse directions and weights: the generator's decoder knows neither."""
-        if not graph.plain:
+        """Refuse arcs where the fit had edges, and the reverse."""
+        if graph.directed != self._directed:
+            kinds = ("edges without directions", "edges with directions")
             raise GraphError(
-                f"a graph for {self.name}",
-                "directed edges" if graph.directed else "edges with weights",
-                "undirected edges without weights",
-                "use the method gear, or read the file with --no-directed and without --weight",
+                f"a graph for a fitted {self.name}",
+                kinds[graph.directed],
+                f"{kinds[self._directed]}, as in the fit",
+                "fit a model on such a graph",
             )
 
     def _to_device(self) -> None:

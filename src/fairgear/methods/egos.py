@@ -1,4 +1,4 @@
-"""Batches of egos as networks see them, wherever the graph is kept."""
+"""Batches of egos as networks see them, wherever the graph is kept, and values of s for them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from fairgear.egos import EgoBatch, EgoIndex, NearbyEgos, PageRank
 from fairgear.egos.batches import unpack
 from fairgear.graph import SensitiveGraph
 from fairgear.methods.features import FeatureScaler
+from fairgear.nn.objectives import mean_of_members
+from fairgear.nn.sens_code import NUMBER
 
 # Bytes of scaled features that are kept; larger graphs are scaled batch by batch.
 KEPT = 2 * 2**30
@@ -117,6 +119,15 @@ class EgoSource:
         x = _without_padding(self._x[members], mask)
         return Ego(x, sens * mask, unpack(words).to(x.dtype), mask, n_id)
 
+    def means(self) -> Tensor:
+        """The mean of s over each ego."""
+        found = []
+        parts = (torch.split(part, _CHUNK) for part in (self._index.ids, self._index.mask))
+        for ids, mask in zip(*parts, strict=True):
+            sens = self._sens[ids.long().to(self._sens.device)]
+            found.append(mean_of_members(sens, mask.to(sens.device)))
+        return torch.cat(found)
+
 
 class LocalEgos:
     """Returns the egos of people in worlds that differ from a graph around few people."""
@@ -206,15 +217,53 @@ def sampled_egos(egos: EgoSource, people: int) -> Ego:
     return egos(torch.randperm(people, device=egos.device)[:_PEOPLE])
 
 
-def self_perturbed(ego: Ego) -> Tensor:
-    """s with the centre's value flipped."""
+@dataclass(frozen=True)
+class SensValues:
+    """The values of s that perturbations draw: any group, or a number that somebody has."""
+
+    groups: int = 2
+    """How many there are; 0 for a number."""
+    observed: Tensor | None = None
+    """(m,) the numbers that people have, in the order of their ids."""
+
+    @classmethod
+    def of(cls, graph: SensitiveGraph, device: torch.device) -> Self:
+        """Of a number, the values of the training people, or of all where there are none."""
+        if not graph.continuous:
+            return cls(graph.num_groups)
+        order = graph.canonical.rows
+        among = order[graph.train_mask.cpu()[order]]
+        rows = among if len(among) else order
+        return cls(NUMBER, graph.sens[rows.to(graph.sens.device)].to(device))
+
+    def another(self, sens: Tensor) -> Tensor:
+        """Another group for each, evenly: 1 − s of two; of a number, the value of somebody."""
+        if self.observed is not None:
+            return self.any(sens)
+        if self.groups == 2:
+            return 1 - sens
+        return (sens + torch.randint_like(sens, 1, self.groups)) % self.groups
+
+    def any(self, sens: Tensor) -> Tensor:
+        """Any group for each, evenly; of a number, the value of somebody."""
+        if self.observed is None:
+            return torch.randint_like(sens, 0, self.groups)
+        drawn = torch.randint(len(self.observed), sens.shape, device=sens.device)
+        return self.observed[drawn]
+
+
+TWO_GROUPS = SensValues()
+
+
+def self_perturbed(ego: Ego, values: SensValues = TWO_GROUPS) -> Tensor:
+    """s with another value for the centre; with two groups it is flipped."""
     sens = ego.sens.clone()
-    sens[:, 0] = 1 - sens[:, 0]
+    sens[:, 0] = values.another(sens[:, 0])
     return sens
 
 
-def neighbor_perturbed(ego: Ego) -> Tensor:
-    """s with a fresh 0 or 1, equally likely, for everyone but the centre; padding stays 0."""
-    sens = torch.randint_like(ego.sens, 0, 2) * ego.mask
+def neighbor_perturbed(ego: Ego, values: SensValues = TWO_GROUPS) -> Tensor:
+    """s with a fresh value, as `SensValues.any`, for all but the centre; padding stays 0."""
+    sens = values.any(ego.sens) * ego.mask
     sens[:, 0] = ego.sens[:, 0]
     return sens

@@ -1,4 +1,4 @@
-"""From a graph's features to what classifiers see: scaled, and without a direction."""
+"""From a graph's features to what classifiers see: scaled, and without what s says of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph
+from fairgear.nn.sens_code import SensCode
 from fairgear.training import seeded
 
 # In larger graphs, a sample of this many people determines scaling and erasing,
@@ -75,43 +76,74 @@ class FeatureScaler(nn.Module):
 
 
 class Erasure(nn.Module):
-    """x − v (share·(u·x) + (1 − share)·s): removes the difference v between the groups.
+    """x − (share·(x U) + (1 − share)·φ(s)) Vᵀ: removes what s says of the mean of x.
 
-    With a share of 1, v is projected out: neither s nor a move along v changes the result. u is
-    proportional to Σ⁻¹v with u·v = 1, Σ the covariance within groups: of all projections along v
-    this one keeps the most information about everything else. With a share of 0, everybody's
-    features are moved to group 0, and what v says within a group stays. For any share, the result
-    is unchanged if s and the features move together, by 1 and v.
+    V (d, m) are the slopes of x on φ(s): the differences v between the groups' means, or the slope
+    on a number. With a share of 1, they are projected out: neither s nor a move along V changes
+    the result. U = Σ⁻¹V(VᵀΣ⁻¹V)⁺, Σ the covariance of what φ(s) leaves of x: of all projections
+    along V this one keeps the most information about everything else. With a share of 0,
+    everybody's features are moved to group 0, and what V says within a group stays. For any share,
+    the result is unchanged if s and the features move together, by φ(s') − φ(s) and along V.
+
+    Args:
+        width: of x.
+        share: see above.
+        groups: how many; 0 where s is a number.
     """
 
     v: Tensor
     u: Tensor
 
-    def __init__(self, width: int, share: float) -> None:
+    def __init__(self, width: int, share: float, groups: int = 2) -> None:
         super().__init__()
         self.share = share
-        self.register_buffer("v", torch.zeros(width))
-        self.register_buffer("u", torch.zeros(width))
+        self.code = SensCode(groups)
+        shape = (width,) if self.code.width == 1 else (width, self.code.width)
+        self.register_buffer("v", torch.zeros(shape))
+        self.register_buffer("u", torch.zeros(shape))
 
     def fit(self, x: Tensor, sens: Tensor, v: Tensor | None = None) -> Erasure:
-        """Learn u from scaled features and groups; v is the difference of means if not given."""
+        """Learn V, unless v is given for two groups, and U from scaled features and s."""
         x = x.double()
-        means = [x[sens == s].mean(dim=0) for s in (0, 1)]
-        v = means[1] - means[0] if v is None else v.double()
-        centred = torch.cat([x[sens == s] - means[s] for s in (0, 1)])
+        found, centred = self._slopes(x, sens)
+        v = found if v is None else v.double()
         covariance = centred.T @ centred / len(centred)
         # A small ridge, since binary columns that sum to a constant make Σ singular.
         ridge = 1e-3 * torch.eye(len(v), dtype=v.dtype, device=v.device)
         u = torch.linalg.solve(covariance + ridge, v)
+        if v.dim() == 2:
+            # Groups with equal means, or more of them than columns, make VᵀΣ⁻¹V singular.
+            inverse = torch.linalg.pinv(v.T @ u, atol=1e-12, rtol=1e-10, hermitian=True)
+            self.v.copy_(v)
+            self.u.copy_(u @ inverse)
+            return self
         reach = float(u @ v)
         if reach > 1e-12:
             self.v.copy_(v)
             self.u.copy_(u / reach)
         return self
 
+    def _slopes(self, x: Tensor, sens: Tensor) -> tuple[Tensor, Tensor]:
+        """V, and what φ(s) leaves of x, whose mean is 0."""
+        if self.code.is_number:
+            s = self.code.fit(sens)(sens)[:, 0]
+            centred = x - x.mean(dim=0)
+            v = s @ centred / (s @ s)
+            return v, centred - s[:, None] * v
+        groups = range(self.code.groups)
+        means = [x[sens == s].mean(dim=0) for s in groups]
+        centred = torch.cat([x[sens == s] - means[s] for s in groups])
+        if len(means) == 2:
+            return means[1] - means[0], centred
+        return torch.stack([mean - means[0] for mean in means[1:]], dim=1), centred
+
     def forward(self, x: Tensor, sens: Tensor) -> Tensor:
-        """Features (…, d) of people whose groups are `sens` (…)."""
-        along = self.share * (x @ self.u) + (1 - self.share) * sens.to(x.dtype)
+        """Features (…, d) of people whose s is `sens` (…)."""
+        code: Tensor = self.code(sens).to(x.dtype)
+        if self.v.dim() == 2:
+            many = self.share * (x @ self.u) + (1 - self.share) * code
+            return x - many @ self.v.T
+        along = self.share * (x @ self.u) + (1 - self.share) * code[..., 0]
         return x - along[..., None] * self.v
 
 

@@ -3,5 +3,6 @@
 from fairgear.nn.encoders import ENCODERS, EgoEncoder
 from fairgear.nn.graph_vae import Discriminator, GraphVAE
 from fairgear.nn.heads import Classifier
+from fairgear.nn.sens_code import SensCode
 
-__all__ = ["ENCODERS", "Classifier", "Discriminator", "EgoEncoder", "GraphVAE"]
+__all__ = ["ENCODERS", "Classifier", "Discriminator", "EgoEncoder", "GraphVAE", "SensCode"]

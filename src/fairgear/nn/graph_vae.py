@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairgear.nn.layers import SageLayer
+from fairgear.nn.sens_code import SensCode
 
 
 @dataclass(frozen=True)
@@ -26,53 +27,77 @@ class Latent:
 class GraphVAE(nn.Module):
     """Encodes every member of an ego, and decodes features and edges given s.
 
-    `features` are the columns of x without the sensitive one, `latent` is the dimension of H.
+    Args:
+        features: columns of x without the sensitive one.
+        hidden: width of the hidden layers.
+        latent: dimension of H.
+        code: φ(s), which encoder and decoders read.
+        directed: whether edges have directions; each arc is then decoded for itself.
     """
 
-    def __init__(self, features: int, hidden: int, latent: int) -> None:
+    def __init__(
+        self,
+        features: int,
+        hidden: int,
+        latent: int,
+        code: SensCode | None = None,
+        *,
+        directed: bool = False,
+    ) -> None:
         super().__init__()
-        self.encoder = SageLayer(features + 1, hidden)
+        self.code = SensCode() if code is None else code
+        self.directed = directed
+        values = self.code.width
+        self.encoder = SageLayer(features + values, hidden)
         self.posterior = nn.Linear(hidden, 2 * latent)
-        self.features = _mlp(latent + 1, hidden, features)
-        self.feature_shift = nn.Parameter(torch.zeros(features))
+        self.features = _mlp(latent + values, hidden, features)
+        shape = (features,) if values == 1 else (values, features)
+        self.feature_shift = nn.Parameter(torch.zeros(shape))
         self.feature_log_variance = nn.Parameter(torch.zeros(features))
-        self.position = _mlp(latent + 1, hidden, latent)
+        self.position = _mlp(latent + values, hidden, latent * (2 if directed else 1))
         self.edge_bias = nn.Parameter(torch.zeros(()))
 
     def encode(self, x: Tensor, sens: Tensor, adjacency: Tensor, mask: Tensor) -> Latent:
         """The posterior; the encoder sees s, because otherwise H must carry it to rebuild X."""
-        both = torch.cat([x, sens[..., None].to(x.dtype)], dim=-1)
+        both = torch.cat([x, self.code(sens).to(x.dtype)], dim=-1)
         hidden = F.relu(self.encoder(both, adjacency, mask))
         mean, log_variance = self.posterior(hidden).chunk(2, dim=-1)
         return Latent(mean, log_variance.clamp(-8.0, 4.0))
 
     def decode_features(self, h: Tensor, sens: Tensor) -> Tensor:
         """The mean of p(X | H, s); s also has a direct, linear path."""
-        s = sens[..., None].to(h.dtype)
-        decoded: Tensor = self.features(torch.cat([h, s], dim=-1)) + s * self.feature_shift
+        s = self.code(sens).to(h.dtype)
+        direct = s * self.feature_shift if s.shape[-1] == 1 else s @ self.feature_shift
+        decoded: Tensor = self.features(torch.cat([h, s], dim=-1)) + direct
         return decoded
 
     def decode_edges(self, h: Tensor, sens: Tensor) -> Tensor:
-        """Logits of p(A | H, s), symmetric (…, k, k)."""
-        place = self.position(torch.cat([h, sens[..., None].to(h.dtype)], dim=-1))
-        logits: Tensor = place @ place.transpose(-1, -2) / place.shape[-1] ** 0.5 + self.edge_bias
+        """Logits of p(A | H, s) (…, k, k): symmetric, or [i, j] is of the arc from j to i."""
+        place = self.position(torch.cat([h, self.code(sens).to(h.dtype)], dim=-1))
+        into, out_of = place.chunk(2, dim=-1) if self.directed else (place, place)
+        size = into.shape[-1] ** 0.5
+        logits: Tensor = into @ out_of.transpose(-1, -2) / size + self.edge_bias
         return logits
 
 
 class Discriminator(nn.Module):
-    """Reads from the H of an ego the range of its mean sensitive value."""
+    """Reads from the H of an ego the range of its mean sensitive value.
 
-    def __init__(self, latent: int, hidden: int, ranges: int) -> None:
+    Of several `values` of φ(s), the range of each.
+    """
+
+    def __init__(self, latent: int, hidden: int, ranges: int, values: int = 1) -> None:
         super().__init__()
+        self.values = values
         self.member = nn.Sequential(nn.Linear(latent, hidden), nn.ReLU())
-        self.ego = _mlp(hidden, hidden, ranges)
+        self.ego = _mlp(hidden, hidden, values * ranges)
 
     def forward(self, h: Tensor, mask: Tensor) -> Tensor:
-        """Logits (B, ranges)."""
+        """Logits (B, ranges), or (B, values, ranges) where there are several."""
         weight = mask[..., None].to(h.dtype)
         mean = (self.member(h) * weight).sum(dim=1) / weight.sum(dim=1)
         logits: Tensor = self.ego(mean)
-        return logits
+        return logits if self.values == 1 else logits.reshape(len(h), self.values, -1)
 
 
 def _mlp(width_in: int, hidden: int, width_out: int) -> nn.Sequential:

@@ -12,18 +12,18 @@ _LEVELS = 256
 
 
 class Classifier(nn.Module):
-    """f: a two-layer MLP with batch norm and ReLU; one logit a person."""
+    """f: a two-layer MLP with batch norm and ReLU; one logit a person, or several."""
 
-    def __init__(self, width: int, hidden: int, dropout: float) -> None:
+    def __init__(self, width: int, hidden: int, dropout: float, outputs: int = 1) -> None:
         super().__init__()
         self.hidden = nn.Sequential(nn.Linear(width, hidden), nn.BatchNorm1d(hidden), nn.ReLU())
         self.dropout = dropout
-        self.last = nn.Linear(hidden, 1)
+        self.last = nn.Linear(hidden, outputs)
 
     def forward(self, z: Tensor) -> Tensor:
-        """Logits (B,)."""
+        """Logits (B,), or (B, outputs) where there are several."""
         logits: Tensor = self.last(dropout(self.hidden(z), self.dropout, self.training))
-        return logits[:, 0]
+        return logits[:, 0] if logits.shape[1] == 1 else logits
 
 
 def dropout(x: Tensor, p: float, training: bool) -> Tensor:

@@ -87,11 +87,21 @@ def gaussian_nll(x: Tensor, mean: Tensor, log_variance: Tensor, mask: Tensor) ->
     return _member_mean(nll.sum(dim=-1), mask)
 
 
-def edge_nll(adjacency: Tensor, logits: Tensor, mask: Tensor) -> Tensor:
-    """−log p(A) over the pairs of real members of an ego, divided by the members."""
-    pairs = torch.triu(mask[:, :, None] & mask[:, None, :], diagonal=1)
+def edge_nll(adjacency: Tensor, logits: Tensor, mask: Tensor, *, directed: bool = False) -> Tensor:
+    """−log p(A) over the pairs of real members of an ego, divided by the members.
+
+    In a directed graph each pair counts in both directions.
+    """
+    pairs = member_pairs(mask, directed=directed)
     nll = F.binary_cross_entropy_with_logits(logits, adjacency, reduction="none")
     return (nll * pairs).sum() / mask.sum()
+
+
+def member_pairs(mask: Tensor, *, directed: bool = False) -> Tensor:
+    """The pairs of real members (…, k, k), each once, or each in both directions."""
+    pairs = mask[..., :, None] & mask[..., None, :]
+    upper = torch.triu(pairs, diagonal=1)
+    return upper | torch.tril(pairs, diagonal=-1) if directed else upper
 
 
 def normal_kl(mean: Tensor, log_variance: Tensor, mask: Tensor) -> Tensor:
@@ -101,16 +111,23 @@ def normal_kl(mean: Tensor, log_variance: Tensor, mask: Tensor) -> Tensor:
 
 
 def log_probability(logits: Tensor, target: Tensor) -> Tensor:
-    """L_d: the mean log-probability that a classifier gives to the true class."""
-    return -F.cross_entropy(logits, target)
+    """L_d: the mean log-probability that a classifier gives to the true class.
+
+    Of several targets a row (B, m), from logits (B, m, classes), that of all of them together.
+    """
+    if target.dim() == 1:
+        return -F.cross_entropy(logits, target)
+    return -target.shape[1] * F.cross_entropy(logits.flatten(0, 1), target.flatten())
 
 
 def cross_covariance(h: Tensor, sens: Tensor, mask: Tensor) -> Tensor:
     """Squared correlations between s and each dimension of H over real members, summed.
 
     Correlations, not covariances: shrinking H would make a covariance small and leave s as
-    readable as before.
+    readable as before. Of several values φ(s) (B, k, m), the R² of each dimension on all of them.
     """
+    if sens.dim() == h.dim():
+        return _explained_dimensions(h, sens.to(h.dtype), mask)
     # Weights instead of indexing by the mask, whose result has a size that only the device knows.
     weight = (mask / mask.sum())[..., None].to(h.dtype)
     s = sens[..., None].to(h.dtype)
@@ -120,11 +137,39 @@ def cross_covariance(h: Tensor, sens: Tensor, mask: Tensor) -> Tensor:
     return (covariance.square() / scale).sum()
 
 
+def _explained_dimensions(h: Tensor, code: Tensor, mask: Tensor) -> Tensor:
+    weight = (mask / mask.sum())[..., None].to(h.dtype)
+    values, code = (of - (weight * of).sum(dim=(0, 1)) for of in (h, code))
+    values, code = (of.flatten(0, 1) for of in (values, code))
+    weighted = weight.flatten(0, 1) * code
+    # A tiny ridge, since a value that nobody in the batch has makes the matrix singular.
+    gram = weighted.T @ code + 1e-6 * torch.eye(code.shape[1], dtype=h.dtype, device=h.device)
+    cross = weighted.T @ values
+    found = (cross * torch.linalg.solve(gram, cross)).sum(dim=0)
+    return torch.as_tensor(
+        (found / ((weight.flatten(0, 1) * values.square()).sum(dim=0) + 1e-6)).sum()
+    )
+
+
 def sensitive_range(sens: Tensor, mask: Tensor, ranges: int) -> Tensor:
-    """Which of `ranges` equal ranges of [0, 1] an ego's mean sensitive value lies in."""
+    """Which of `ranges` equal ranges of [0, 1] an ego's mean sensitive value lies in.
+
+    Of indicators (B, k, m), with the mask (B, k, 1), the range (B, m) of each.
+    """
     # In integers: 1/41 · 41 is less than 1 in floating point.
     ones, members = (sens * mask).sum(dim=1).long(), mask.sum(dim=1)
     return (ones * ranges // members).clamp(max=ranges - 1)
+
+
+def mean_range(sens: Tensor, mask: Tensor, ranges: int, ends: Tensor) -> Tensor:
+    """Which of `ranges` equal parts an ego's mean of a number lies in, between two `ends`."""
+    share = (mean_of_members(sens, mask) - ends[0]) / (ends[1] - ends[0]).clamp(min=1e-12)
+    return (share * ranges).long().clamp(0, ranges - 1)
+
+
+def mean_of_members(sens: Tensor, mask: Tensor) -> Tensor:
+    """The mean (B,) of a number over the real members of egos."""
+    return (sens * mask).sum(dim=1) / mask.sum(dim=1)
 
 
 _LOG_2PI = 1.8378770664093453

@@ -70,8 +70,8 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
     with stages.stage("loading the graph"):
         graph = config.load()
     # Before the folder is made: data that cannot be trained on must leave nothing behind.
-    several = method.several_groups
-    check_trainable(graph, method.targets, config.method, several_groups=several)
+    kinds = {"several_groups": method.several_groups, "number_of_s": method.number_of_s}
+    check_trainable(graph, method.targets, config.method, **kinds)
     on_rank0(lambda: folder.claim(config))
     with stages.stage("training"):
         model = _trained(model, graph, folder)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from torch import Tensor, nn
 
-from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
+from fairgear.errors import FairgearError, FileError, GraphError, NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.targets import KINDS
 from fairgear.methods.base import Method, Scores
@@ -29,7 +29,6 @@ from fairgear.testing.toy_graphs import (
     PEOPLE,
     other_columns,
     other_labels,
-    toy_graph,
     untrainable,
 )
 from fairgear.testing.trial import Answers, Trial, attempt_fit
@@ -93,6 +92,10 @@ def learning(trial: Trial) -> None:
     """`fit` returns self, and the model ranks people it was not trained on."""
     model = trial.make()
     trial.expect(model.fit(trial.graph()) is model, "fit returns self", "another object")
+    _ranks(trial, model)
+
+
+def _ranks(trial: Trial, model: Method) -> None:
     # A fresh graph: whether fit changes its argument is the subject of "side effects".
     fresh = trial.graph()
     y, scores = fresh.y.numpy(), model.scores(fresh)
@@ -181,7 +184,7 @@ def saving(trial: Trial) -> None:
             write_tensors(weights, rest, facts)
             trial.expect_error(FileError, load, f"a file without the tensor {name} is refused")
     for graph in (trial.graph(), trial.world()):
-        promise = f"a loaded model gives the same answers on {_which(graph)}"
+        promise = f"a loaded model gives the same answers on {_which(trial, graph)}"
         trial.expect_same(Answers.of(loaded, graph), Answers.of(model, graph), promise)
     same = loaded.get_params() == model.get_params()
     trial.expect(same, "settings are saved too", "other parameters")
@@ -190,15 +193,23 @@ def saving(trial: Trial) -> None:
 @_named("relabelling")
 def relabelling(trial: Trial) -> None:
     """The order of the people does not matter, in prediction or in training."""
+    moved, expected = _relabelled(trial)
+    retrained = trial.make().fit(moved)
+    got = Answers.of(retrained, moved).by_id(moved)
+    trial.expect_same(got, expected, f"{_ORDER} in training", _RETRAINED)
+
+
+_ORDER = "the order of the people does not matter"
+
+
+def _relabelled(trial: Trial) -> tuple[SensitiveGraph, Answers]:
+    """Checks predictions on the graph in another order; returns it, and the answers by id."""
     graph, model = trial.graph(), trial.fitted()
     moved = graph.permute(torch.randperm(PEOPLE, generator=torch.Generator().manual_seed(1)))
     expected = Answers.of(model, graph).by_id(graph)
     got = Answers.of(model, moved).by_id(moved)
-    promise = "the order of the people does not matter"
-    trial.expect_same(got, expected, f"{promise} in prediction", _SAME_MODEL)
-    retrained = trial.make().fit(moved)
-    got = Answers.of(retrained, moved).by_id(moved)
-    trial.expect_same(got, expected, f"{promise} in training", _RETRAINED)
+    trial.expect_same(got, expected, f"{_ORDER} in prediction", _SAME_MODEL)
+    return moved, expected
 
 
 @_named("refusals")
@@ -247,7 +258,7 @@ def side_effects(trial: Trial) -> None:
     Answers.of(model, world)
     for now, fresh in ((graph, trial.graph()), (world, trial.world())):
         same = now.fingerprint() == fresh.fingerprint() and set(now.keys()) == set(fresh.keys())
-        trial.expect(same, "a graph passed in is not modified", f"{_which(fresh)} changed")
+        trial.expect(same, "a graph passed in is not modified", f"{_which(trial, fresh)} changed")
     promise = "torch's and numpy's global generators keep their state"
     trial.expect(_generators() == before, promise, "another state")
 
@@ -332,7 +343,7 @@ def rows(trial: Trial) -> None:
 def other_kinds(trial: Trial) -> None:
     """Labels of several classes and numbers are learned as well as two classes, or refused."""
     for kind in KINDS[1:]:
-        other = trial.with_labels(kind)
+        other = trial.on(kind=kind)
         if kind in other.make().targets:
             for check in _OTHER_KINDS:
                 check(other)
@@ -345,8 +356,74 @@ def other_kinds(trial: Trial) -> None:
 _OTHER_KINDS = (learning, answers, saving, relabelling, refusals, unseen_labels, rows)
 
 
-def _which(graph: SensitiveGraph) -> str:
-    factual = torch.equal(graph.sens, toy_graph().sens)
+@_named("other attributes")
+def other_attributes(trial: Trial) -> None:
+    """Several groups, and a number for s, are learned as two groups are, or refused."""
+    for sens, able in _ABLE.items():
+        other = trial.on(sens=sens)
+        if _declared(other):
+            _keeps_its_promises(other)
+        else:
+            fit = partial(other.make().fit, other.graph())
+            promise = f"a {sens} attribute is refused without {able}"
+            other.expect_error(GraphError, fit, promise)
+
+
+# What a method says of attributes that are not binary.
+_ABLE = {"categorical": "several_groups", "continuous": "number_of_s"}
+
+
+def _declared(trial: Trial) -> bool:
+    """Whether the method says that it takes such labels and such an s."""
+    able = _ABLE.get(trial.kinds["sens"])
+    model = trial.make()
+    return trial.kinds["kind"] in model.targets and (able is None or getattr(model, able))
+
+
+# Graphs with directions or weights, alone and with everything else that a graph may have.
+_LINKED = (
+    {"links": "directed"},
+    {"links": "weighted"},
+    {"links": "directed", "sens": "categorical", "kind": "multiclass"},
+    {"links": "weighted", "sens": "continuous", "kind": "regression"},
+)
+
+
+@_named("other links")
+def other_links(trial: Trial) -> None:
+    """Graphs with directions or weights are learned as others are, or refused in one line."""
+    for kinds in _LINKED:
+        other = trial.on(**kinds)
+        if _declared(other) and takes(other):
+            _keeps_its_promises(other)
+
+
+def takes(trial: Trial) -> bool:
+    """Whether the method can be fitted on the trial's graph; otherwise it must say so."""
+    try:
+        trial.fitted()
+    except FairgearError:
+        fit = partial(trial.make().fit, trial.graph())
+        trial.expect_error(GraphError, fit, "a graph that cannot be learned from is refused")
+        return False
+    except Exception as error:
+        kinds = ", ".join(trial.kinds.values())
+        got = f"{type(error).__name__}: {error}"
+        promise = f"a fit, or a GraphError, on a toy graph that is {kinds}"
+        raise trial.broken(promise, got) from error
+    return True
+
+
+def _keeps_its_promises(trial: Trial) -> None:
+    """What can be checked of one fitted model."""
+    _ranks(trial, trial.fitted())
+    _relabelled(trial)
+    for check in (answers, saving, rows):
+        check(trial)
+
+
+def _which(trial: Trial, graph: SensitiveGraph) -> str:
+    factual = torch.equal(graph.sens, trial.graph().sens)
     return "the training graph" if factual else "a counterfactual graph"
 
 

@@ -52,6 +52,8 @@ class Trial:
         settings: settings for a class, such as few steps.
         random: whether the method depends on its seed; if False, no seed may change anything.
         kind: of the labels: "binary", "multiclass" or "regression".
+        sens: what s is: "binary", "categorical" or "continuous".
+        links: "undirected", "directed" or "weighted".
     """
 
     def __init__(
@@ -61,26 +63,34 @@ class Trial:
         settings: Mapping[str, Any] | None = None,
         random: bool = True,
         kind: str = "binary",
+        sens: str = "binary",
+        links: str = "undirected",
     ) -> None:
         if settings and not isinstance(method, type):
             what, got = "settings with a function that makes the method", ", ".join(settings)
             raise ParameterError(what, got, "settings with a class only", "set them inside it")
-        self.random, self.kind = random, kind
+        self.random = random
+        self.kinds = {"kind": kind, "sens": sens, "links": links}
         self._method = method
         self._settings = dict(settings or {})
         self._fitted: dict[int, Method] = {}
+        self._others: dict[str, Trial] = {}
 
-    def with_labels(self, kind: str) -> Trial:
-        """The same method on the toy graph with labels of another kind."""
-        return Trial(self._method, settings=self._settings or None, random=self.random, kind=kind)
+    def on(self, **kinds: str) -> Trial:
+        """The same method on a toy graph with other labels, another s or other links; shared."""
+        key, settings = repr(sorted(kinds.items())), self._settings or None
+        if key not in self._others:
+            given = {**self.kinds, **kinds}
+            self._others[key] = Trial(self._method, settings=settings, random=self.random, **given)
+        return self._others[key]
 
     def graph(self) -> SensitiveGraph:
         """A new copy of the toy graph."""
-        return toy_graph(self.kind)
+        return toy_graph(**self.kinds)
 
     def world(self) -> SensitiveGraph:
         """A new copy of its counterfactual."""
-        return toy_world(self.kind)
+        return toy_world(**self.kinds)
 
     def make(self, seed: int = 0) -> Method:
         """A new, unfitted method; a class runs on the CPU, where sums are reproducible."""

@@ -34,7 +34,9 @@ def test_worlds_of_few_people_are_scored_as_the_whole_graphs(graph: SensitiveGra
         model.local(graph, torch.tensor([person]), 1 - graph.sens[[person]]) for person in people
     ]
     nodes = [torch.tensor([person, 5]) for person in people]
-    near = gear.predict_near(worlds, nodes).reshape(3, 2, 2)
+    found = gear.predict_near(worlds, nodes)
+    assert found is not None
+    near = found.reshape(3, 2, 2)
     for scores, person in zip(near, people, strict=True):
         whole = model.counterfactual(graph, flipped(graph, person))
         expected = gear.predict_proba(whole)[[person, 5]]

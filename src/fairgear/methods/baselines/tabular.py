@@ -28,6 +28,7 @@ from fairgear.methods.features import Erasure, FeatureScaler
 from fairgear.methods.heads import Head
 from fairgear.methods.ranks import RankScores
 from fairgear.methods.thresholds import HALF, most_accurate, most_accurate_offsets
+from fairgear.nn.sens_code import SensCode
 from fairgear.progress import bar
 from fairgear.settings import Config, OneOf, Range
 from fairgear.tensor_files import damaged
@@ -104,25 +105,38 @@ class Unaware(nn.Module):
 
 
 class Aware(Unaware):
-    """All columns of x at zero mean and unit variance, the sensitive one last if x has it."""
+    """All columns of x at zero mean and unit variance, the sensitive one last if x has it.
+
+    Several groups are indicators of all but the first. These and a number are seen whether or not
+    x has them: a column of x cannot hold groups.
+    """
 
     sens_mean: Tensor
     sens_scale: Tensor
 
     def __init__(self, width: int, sens_column: int | None, groups: int = 2) -> None:
         super().__init__(width, sens_column, groups)
-        self.outputs = width
-        self.register_buffer("sens_mean", torch.zeros((), dtype=torch.float64))
-        self.register_buffer("sens_scale", torch.ones((), dtype=torch.float64))
+        self.sees_s = groups != 2 or sens_column is not None
+        values = SensCode(groups).width
+        self.outputs += values * self.sees_s
+        shape = () if values == 1 else (values,)
+        self.register_buffer("sens_mean", torch.zeros(shape, dtype=torch.float64))
+        self.register_buffer("sens_scale", torch.ones(shape, dtype=torch.float64))
 
     def _learn(self, x: Tensor, sens: Tensor) -> None:
-        self.sens_mean.copy_(sens.mean())
-        self.sens_scale.copy_(sens.std(correction=0))
+        code = self._code(sens)
+        self.sens_mean.copy_(code.mean(dim=0))
+        self.sens_scale.copy_(code.std(dim=0, correction=0))
 
     def _changed(self, x: Tensor, sens: Tensor) -> Tensor:
-        if self.scaler.sens_column is None:
+        if not self.sees_s:
             return x
-        return torch.cat([x, ((sens - self.sens_mean) / self.sens_scale)[:, None]], dim=1)
+        code = (self._code(sens) - self.sens_mean) / self.sens_scale
+        return torch.cat([x, code if self.groups > 2 else code[:, None]], dim=1)
+
+    def _code(self, sens: Tensor) -> Tensor:
+        """s (n,), or indicators (n, groups − 1) of several groups."""
+        return SensCode(self.groups)(sens).double() if self.groups > 2 else sens
 
 
 class Residual(Unaware):
@@ -138,7 +152,7 @@ class Residual(Unaware):
 
     def __init__(self, width: int, sens_column: int | None, groups: int = 2) -> None:
         super().__init__(width, sens_column, groups)
-        shape = (self.outputs,) if groups == 2 else (groups, self.outputs)
+        shape = (groups, self.outputs) if groups > 2 else (self.outputs,)
         self.register_buffer("v", torch.zeros(shape, dtype=torch.float64))
         self.register_buffer("sens_mean", torch.zeros((), dtype=torch.float64))
 
@@ -158,14 +172,14 @@ class Residual(Unaware):
 
 
 class Projected(Unaware):
-    """x − v (u·x): without the direction v in which the groups' means differ, see `Erasure`.
+    """x − (x U) Vᵀ: without the directions V in which s moves the mean, see `Erasure`.
 
     s is used in the fit only.
     """
 
     def __init__(self, width: int, sens_column: int | None, groups: int = 2) -> None:
         super().__init__(width, sens_column, groups)
-        self.erasure = Erasure(self.outputs, 1.0).double()
+        self.erasure = Erasure(self.outputs, 1.0, groups).double()
 
     def _learn(self, x: Tensor, sens: Tensor) -> None:
         self.erasure.fit(x, sens)
@@ -213,6 +227,8 @@ class Tabular(Method):
 
     reads_graph = False
     targets = KINDS
+    several_groups = True
+    number_of_s = True
     features_type: ClassVar[type[Unaware]]
     config: LogisticConfig | BoostingConfig
     _settings: LogisticConfig | BoostingConfig
@@ -275,6 +291,7 @@ class Tabular(Method):
     def _inputs(self, graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
         """What the classifier sees of `nodes`."""
         self._fitted_threshold()
+        self._check_attribute(graph)
         seen: Tensor = self._features(graph)[rows_of(graph, nodes)]
         return seen
 
@@ -372,7 +389,6 @@ class LogisticUnaware(Logistic):
     """Logistic regression on a person's own features without the sensitive column."""
 
     name = "logistic-unaware"
-    several_groups = True
     features_type = Unaware
 
 
@@ -380,14 +396,13 @@ class LogisticResidual(Logistic):
     """Logistic regression on the residuals of a person's own features after regression on s."""
 
     name = "logistic-residual"
-    several_groups = True
     features_type = Residual
     # An audit mentions it if its causal model moves features along the same direction.
     trained_for_ = ("shift",)
 
 
 class LogisticProjected(Logistic):
-    """Logistic regression on features without the direction in which the groups differ."""
+    """Logistic regression on features without the directions in which the groups differ."""
 
     name = "logistic-projected"
     features_type = Projected
@@ -401,7 +416,6 @@ class Boosting(Tabular):
     """
 
     name = "boosting"
-    several_groups = True
     config_type = BoostingConfig
     config: BoostingConfig
     features_type = Aware

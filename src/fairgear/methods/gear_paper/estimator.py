@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Self
 
-from torch import nn
+from torch import Tensor, nn
 
 from fairgear import distributed
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.targets import KINDS
 from fairgear.methods.base import METHODS, FitCheckpoints, run_key
 from fairgear.methods.ego_method import EGOS_FOLDER, EgoMethod
 from fairgear.methods.egos import EgoGenerator
@@ -18,7 +19,7 @@ from fairgear.methods.gear_paper.generator import FlipOnly, VaeGenerator
 from fairgear.methods.gear_paper.generator_training import VaeTask
 from fairgear.methods.gear_paper.network import PaperNetwork
 from fairgear.methods.gear_paper.training import PaperData, PaperTask
-from fairgear.nn import GraphVAE
+from fairgear.nn import GraphVAE, SensCode
 from fairgear.progress import log
 from fairgear.settings import settings_of
 from fairgear.training import seeded, train
@@ -61,6 +62,9 @@ class GearPaper(EgoMethod):
     """
 
     name = "gear-paper"
+    targets = KINDS
+    several_groups = True
+    number_of_s = True
     config_type = GearPaperConfig
     config: GearPaperConfig
     _settings: GearPaperConfig
@@ -101,9 +105,14 @@ class GearPaper(EgoMethod):
         config = self.config
         config.check_batches(int(graph.train_mask.sum()), distributed.size())
         self.threshold_, self._settings, self.history_ = None, config, {}
+        self._directed = graph.directed
         self._build(graph.x.shape[1], graph.sens_column)
         index = self.ego_index(graph, folder=checkpoint and checkpoint / EGOS_FOLDER)
-        data = PaperData.of(graph, index, self.scaler_, self.torch_device())
+        data = PaperData.of(graph, index, self.scaler_, self.torch_device(), self.head)
+        if data.values.observed is not None:
+            self._network.code.fit(data.values.observed)
+            if self._vae is not None:
+                self._vae.code.fit(data.values.observed)
         files = FitCheckpoints(checkpoint, run_key(self, graph))
         self._train_generator(data, files)
         self._train_network(data, files)
@@ -155,15 +164,25 @@ class GearPaper(EgoMethod):
         self._generator = FlipOnly() if config.variant == "nc" else None
         if config.uses_vae:
             with seeded(self.seed, "initialisation of the generator"):
-                vae = GraphVAE(features, config.generator.hidden, config.generator.latent)
+                sizes = (config.generator.hidden, config.generator.latent)
+                vae = GraphVAE(features, *sizes, SensCode(self.groups_), directed=self._directed)
             self._vae = vae.to(device)
             self._generator = VaeGenerator(self._vae, config.generator)
         with seeded(self.seed, "initialisation"):
-            network = PaperNetwork(features, config)
+            code, outputs = SensCode(self.groups_), self.target_.outputs
+            network = PaperNetwork(features, config, code=code, outputs=outputs)
         self._network = network.to(device)
 
     def _networks(self) -> dict[str, nn.Module]:
         return {"network": self._network} | ({} if self._vae is None else {"vae": self._vae})
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors, facts = super()._state()
+        return tensors, facts | {"directed": self._directed}
+
+    def _restore(self, path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        self._directed = bool(facts.get("directed", False))
+        super()._restore(path, tensors, facts)
 
 
 METHODS.add("gear-paper", GearPaper)

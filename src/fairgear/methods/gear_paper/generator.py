@@ -8,6 +8,7 @@ from torch import Tensor
 from fairgear.methods.egos import Ego
 from fairgear.methods.gear_paper.config import VaeConfig
 from fairgear.nn.graph_vae import GraphVAE
+from fairgear.nn.objectives import member_pairs
 
 _TINY = 1e-30
 
@@ -47,7 +48,8 @@ class VaeGenerator:
             x = ego.x + (x - self.vae.decode_features(h, ego.sens))
             before = torch.sigmoid(self.vae.decode_edges(h, ego.sens))
             present = _kept_or_added(ego.adjacency, before, present)
-        return ego.changed(sens, x * ego.mask[..., None], _drawn(ego, present))
+        edges = _drawn(ego, present, directed=self.vae.directed)
+        return ego.changed(sens, x * ego.mask[..., None], edges)
 
 
 def _kept_or_added(adjacency: Tensor, before: Tensor, after: Tensor) -> Tensor:
@@ -61,8 +63,7 @@ def _kept_or_added(adjacency: Tensor, before: Tensor, after: Tensor) -> Tensor:
     )
 
 
-def _drawn(ego: Ego, present: Tensor) -> Tensor:
-    """Symmetric edges between members with these probabilities."""
-    pairs = ego.mask[:, :, None] & ego.mask[:, None, :]
-    upper = torch.triu((torch.rand_like(present) < present) & pairs, diagonal=1)
-    return (upper | upper.transpose(-1, -2)).to(ego.x.dtype)
+def _drawn(ego: Ego, present: Tensor, *, directed: bool) -> Tensor:
+    """Edges between members with these probabilities; symmetric unless they are directed."""
+    found = (torch.rand_like(present) < present) & member_pairs(ego.mask, directed=directed)
+    return (found if directed else found | found.transpose(-1, -2)).to(ego.x.dtype)

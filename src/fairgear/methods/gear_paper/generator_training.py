@@ -40,13 +40,18 @@ class VaeTask(Task):
         self.people = people
         self.micro_batches = micro_batches
         latent = vae.posterior.out_features // 2
-        self.discriminator = Discriminator(latent, config.hidden, config.ranges).to(egos.device)
+        sizes = (latent, config.hidden, config.ranges, vae.code.width)
+        self.discriminator = Discriminator(*sizes).to(egos.device)
         self.modules = {"vae": vae, "discriminator": self.discriminator}
         self.optimizers = {
             name: adam(module, config.learning_rate) for name, module in self.modules.items()
         }
         captured = egos.on_gpu and micro_batches == 1
         self._run = CapturedStep(self._update) if captured else self._update
+        # Of a number, the ranges are parts of what the means of all egos span.
+        self._ends = torch.empty(0)
+        if vae.code.is_number:
+            self._ends = torch.stack(torch.aminmax(egos.means())).to(egos.device)
 
     def step(self, number: int) -> dict[str, Tensor]:
         """Both turns on one batch."""
@@ -61,18 +66,29 @@ class VaeTask(Task):
     def loss(self, ego: Ego) -> tuple[objectives.Terms, Reading]:
         """L_a, and what the discriminator reads in its own turn."""
         vae, config = self.vae, self.config
-        target = objectives.sensitive_range(ego.sens, ego.mask, config.ranges)
+        target = self.ranges(ego)
         latent = vae.encode(ego.x, ego.sens, ego.adjacency, ego.mask)
         h = latent.sample()
         decoded = vae.decode_features(h, ego.sens)
         parts = {
             "features": objectives.gaussian_nll(ego.x, decoded, vae.feature_log_variance, ego.mask),
-            "edges": objectives.edge_nll(ego.adjacency, vae.decode_edges(h, ego.sens), ego.mask),
+            "edges": objectives.edge_nll(
+                ego.adjacency, vae.decode_edges(h, ego.sens), ego.mask, directed=vae.directed
+            ),
             "kl": objectives.normal_kl(latent.mean, latent.log_variance, ego.mask),
             "discriminator": objectives.log_probability(self.discriminator(h, ego.mask), target),
         }
         weights = {"discriminator": config.discriminator_weight}
         return objectives.weighted(parts, weights), (h.detach(), ego.mask, target)
+
+    def ranges(self, ego: Ego) -> Tensor:
+        """The true range (B,) of the egos' mean s; (B, groups − 1) of several groups' shares."""
+        code, ranges = self.vae.code, self.config.ranges
+        if code.is_number:
+            return objectives.mean_range(ego.sens, ego.mask, ranges, self._ends)
+        if code.width == 1:
+            return objectives.sensitive_range(ego.sens, ego.mask, ranges)
+        return objectives.sensitive_range(code(ego.sens), ego.mask[..., None], ranges)
 
     def _update(self, people: Tensor) -> dict[str, Tensor]:
         kept: list[Reading] = []

@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from fairgear.methods.egos import Ego, EgoGenerator, neighbor_perturbed, self_perturbed
+from fairgear.methods.egos import (
+    TWO_GROUPS,
+    Ego,
+    EgoGenerator,
+    SensValues,
+    neighbor_perturbed,
+    self_perturbed,
+)
 from fairgear.methods.gear_paper.config import GearPaperConfig
 from fairgear.methods.gear_paper.network import PaperNetwork
+from fairgear.methods.heads import BINARY_HEAD, Head
 from fairgear.nn import objectives
 
 
@@ -21,9 +28,10 @@ class Views:
     z: tuple[Tensor, ...]
     """(B, dim) each."""
     logits: tuple[Tensor, ...]
-    """(B,) each."""
+    """(B,) each, or (B, classes)."""
     own: int
     """Self-perturbed views: 0 or 1."""
+    head: Head = BINARY_HEAD
 
     def parts(self) -> list[slice]:
         """The self-perturbed and the neighbour-perturbed views, where there are any."""
@@ -31,10 +39,14 @@ class Views:
         found = [slice(1, first), slice(first, len(self.z))]
         return [part for part in found if part.start < part.stop]
 
-    def flip_rate(self, cut: float = 0.0) -> float:
-        """The share of labels, 1 for logits above `cut`, that the perturbations flip."""
-        labels = [logits > cut for logits in self.logits]
-        flips = [(torch.stack(labels[part]) != labels[0]).double().mean() for part in self.parts()]
+    def flip_rate(self, cut: Tensor | float = 0.0) -> float:
+        """The share of answers at the boundary `cut` that the perturbations change."""
+        head, at = self.head, torch.as_tensor(cut)
+        answers = [head.labels(logits, at.to(logits.device)) for logits in self.logits]
+        flips = [
+            head.differ(torch.stack(answers[part]), answers[0]).double().mean()
+            for part in self.parts()
+        ]
         return float(torch.stack(flips).mean()) if flips else 0.0
 
 
@@ -45,11 +57,13 @@ class PaperLoss:
     network: PaperNetwork
     generator: EgoGenerator | None
     config: GearPaperConfig
+    head: Head = BINARY_HEAD
+    values: SensValues = TWO_GROUPS
 
     def __call__(self, anyone: Ego, labelled: Ego, y: Tensor) -> objectives.Terms:
         """The terms on a batch of all people, and of labelled people whose labels are `y`."""
         views, logits = self.views(anyone, labelled)
-        parts = {"prediction": F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))}
+        parts = {"prediction": self.head.loss(logits, y)}
         parts |= self.fairness(views)
         auxiliary = self.network.encoder.auxiliary_loss(
             self.network.inputs(labelled), labelled.adjacency, labelled.mask
@@ -82,13 +96,14 @@ class PaperLoss:
     def _split(self, z: Tensor, logits: Tensor, people: int) -> Views:
         # Split rather than indexed, which would add up gradients in another order.
         zs, every = torch.split(z, people), torch.split(logits, people)
-        return Views(zs, every, self.config.perturbs_self)
+        return Views(zs, every, self.config.perturbs_self, self.head)
 
     def _perturbed(self, ego: Ego) -> list[Ego]:
         """The egos under the own perturbation, then under those of the neighbours, as one batch."""
-        found = [self_perturbed(ego)] if self.config.perturbs_self else []
+        found = [self_perturbed(ego, self.values)] if self.config.perturbs_self else []
         if self.config.perturbs_neighbors:
-            found += [neighbor_perturbed(ego) for _ in range(self.config.neighbor_draws)]
+            draws = range(self.config.neighbor_draws)
+            found += [neighbor_perturbed(ego, self.values) for _ in draws]
         if not found:
             return []
         assert self.generator is not None

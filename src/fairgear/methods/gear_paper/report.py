@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_score
 from torch import Tensor
@@ -18,11 +18,12 @@ from fairgear.methods.egos import (
     SAMPLE,
     Ego,
     EgoSource,
+    SensValues,
     neighbor_perturbed,
     sampled_egos,
     self_perturbed,
 )
-from fairgear.nn import GraphVAE, objectives
+from fairgear.nn import GraphVAE, SensCode, objectives
 from fairgear.training import seeded
 
 
@@ -37,11 +38,13 @@ class GeneratorReport:
     kl: float
     """KL of the posterior of H from its prior, in nats per node."""
     base_rate: float
-    """Share of the larger group: the accuracy of always guessing it."""
+    """Share of the largest group: the accuracy of always guessing it; 0 where s is a number."""
     sens_from_h: float
-    """Accuracy of the better of two fresh classifiers that read a node's s from its H."""
+    """Accuracy of the better of two fresh classifiers that read a node's s from its H; of a number,
+    R² of prediction, at least 0."""
     shift_norm: float
-    """Norm of the mean change of the features from s = 0 to s = 1, in standard deviations."""
+    """Norm of the mean change of the features from s = 0 to s = 1, in standard deviations; of
+    several groups the largest from the first to another, of a number that of one deviation."""
     self_features_moved: float
     """Mean change of the centre's features under self-perturbation, in standard deviations."""
     self_edges_added: float
@@ -69,15 +72,16 @@ def report_generator(model: EgoMethod, graph: SensitiveGraph) -> GeneratorReport
     vae = vae.to(device)
     with seeded(model.seed, SAMPLE):
         ego = sampled_egos(egos, len(graph.x))
-        own = generator.counterfactual(ego, self_perturbed(ego))
-        around = generator.counterfactual(ego, neighbor_perturbed(ego))
+        values = SensValues.of(graph, device)
+        own = generator.counterfactual(ego, self_perturbed(ego, values))
+        around = generator.counterfactual(ego, neighbor_perturbed(ego, values))
     latent = vae.encode(ego.x, ego.sens, ego.adjacency, ego.mask)
     h = latent.mean
     residual = (vae.decode_features(h, ego.sens) - ego.x)[ego.mask]
-    pairs = torch.triu(ego.mask[:, :, None] & ego.mask[:, None, :], diagonal=1)
+    pairs = objectives.member_pairs(ego.mask, directed=vae.directed)
     linked, logits = ego.adjacency[pairs].cpu(), vae.decode_edges(h, ego.sens)[pairs].cpu()
     both = bool((linked != linked[:1]).any())
-    base_rate, accuracy = _readability(h[:, 0], ego.sens[:, 0])
+    base_rate, accuracy = _readability(h[:, 0], ego.sens[:, 0], vae.code)
     own_added, own_removed = _edge_changes(ego, own)
     around_added, around_removed = _edge_changes(ego, around)
     return GeneratorReport(
@@ -86,7 +90,7 @@ def report_generator(model: EgoMethod, graph: SensitiveGraph) -> GeneratorReport
         kl=float(objectives.normal_kl(latent.mean, latent.log_variance, ego.mask)),
         base_rate=base_rate,
         sens_from_h=accuracy,
-        shift_norm=float(_shift(vae, ego, h).norm()),
+        shift_norm=_shift(vae, ego, h),
         self_features_moved=float((own.x - ego.x)[:, 0].norm(dim=-1).mean()),
         self_edges_added=own_added,
         self_edges_removed=own_removed,
@@ -96,11 +100,17 @@ def report_generator(model: EgoMethod, graph: SensitiveGraph) -> GeneratorReport
     )
 
 
-def _shift(vae: GraphVAE, ego: Ego, h: Tensor) -> Tensor:
-    """The mean change (d,) of the scaled features from s = 0 to s = 1."""
-    zeros = torch.zeros_like(ego.sens)
-    change = vae.decode_features(h, zeros + 1) - vae.decode_features(h, zeros)
-    return change[ego.mask].mean(dim=0)
+def _shift(vae: GraphVAE, ego: Ego, h: Tensor) -> float:
+    """The norm of the mean change of the scaled features from one s to another."""
+    first, code = torch.zeros_like(ego.sens), vae.code
+    if code.is_number:
+        others = [first + code.mean + code.scale]
+        first = first + code.mean
+    else:
+        others = [first + group for group in range(1, code.groups)]
+    before = vae.decode_features(h, first)
+    changes = [vae.decode_features(h, other) - before for other in others]
+    return max(float(change[ego.mask].mean(dim=0).norm()) for change in changes)
 
 
 def _edge_changes(before: Ego, after: Ego) -> tuple[float, float]:
@@ -109,14 +119,24 @@ def _edge_changes(before: Ego, after: Ego) -> tuple[float, float]:
     return float((change > 0).sum() / total), float((change < 0).sum() / total)
 
 
-def _readability(h: Tensor, sens: Tensor) -> tuple[float, float]:
-    """The base rate, and the cross-validated accuracy of fresh classifiers of s from H."""
+def _readability(h: Tensor, sens: Tensor, code: SensCode) -> tuple[float, float]:
+    """The base rate, and the cross-validated accuracy of fresh classifiers of s from H.
+
+    Of a number, 0 and the R² of fresh regressions.
+    """
     values, s = h.cpu().numpy(), sens.cpu().numpy()
-    base = float(max(s.mean(), 1 - s.mean()))
-    if min(np.bincount(s, minlength=2)) < 5 or not np.isfinite(values).all():
+    if code.is_number:
+        if not np.isfinite(values).all():
+            return 0.0, float("nan")
+        readers = (LinearRegression(), HistGradientBoostingRegressor(max_iter=50, random_state=0))
+        found = [float(cross_val_score(reader, values, s, cv=5).mean()) for reader in readers]
+        return 0.0, max(0.0, *found)
+    count = np.bincount(s, minlength=code.groups)
+    base = float(count.max() / len(s))
+    if min(count) < 5 or not np.isfinite(values).all():
         return base, float("nan")
-    readers = (
+    classifiers = (
         LogisticRegression(max_iter=500),
         HistGradientBoostingClassifier(max_iter=50, random_state=0),
     )
-    return base, max(float(cross_val_score(reader, values, s, cv=5).mean()) for reader in readers)
+    return base, max(float(cross_val_score(each, values, s, cv=5).mean()) for each in classifiers)

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import Self
 
 import torch
-import torch.nn.functional as F
-from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from fairgear.egos import EgoIndex
 from fairgear.graph import SensitiveGraph
-from fairgear.methods.egos import EgoGenerator, EgoSource
+from fairgear.methods.egos import TWO_GROUPS, EgoGenerator, EgoSource, SensValues
 from fairgear.methods.features import FeatureScaler, statistics_sample
 from fairgear.methods.gear_paper.config import WEIGHT_DECAY, GearPaperConfig
 from fairgear.methods.gear_paper.loss import PaperLoss, Views
 from fairgear.methods.gear_paper.network import PaperNetwork
+from fairgear.methods.heads import BINARY_HEAD, Head
 from fairgear.methods.thresholds import advice, most_accurate, validation_subset
 from fairgear.nn import objectives
 from fairgear.training import Task, Validation, seeded
@@ -38,6 +37,9 @@ class PaperData:
     """(n,) labels."""
     train_rows: Tensor
     val_rows: Tensor
+    values: SensValues = TWO_GROUPS
+    """What perturbations draw."""
+    head: Head = BINARY_HEAD
 
     @classmethod
     def of(
@@ -46,14 +48,16 @@ class PaperData:
         index: EgoIndex,
         scaler: FeatureScaler,
         device: torch.device,
+        head: Head = BINARY_HEAD,
     ) -> Self:
         """Fit the scaler, and collect everything else."""
         order = graph.canonical.rows
         scaler.fit(graph, statistics_sample(order, graph.sens))
         masks = (graph.train_mask, graph.val_mask)
-        rows = [mask[order].nonzero()[:, 0].to(device) for mask in masks]
+        train_rows, val_rows = (mask[order].nonzero()[:, 0].to(device) for mask in masks)
         egos = EgoSource(graph, index, scaler, device, order)
-        return cls(egos, graph.y[order].to(device), *rows)
+        values = SensValues.of(graph, device)
+        return cls(egos, graph.y[order].to(device), train_rows, val_rows, values, head)
 
 
 class PaperTask(Task):
@@ -75,7 +79,8 @@ class PaperTask(Task):
         self.y = data.y
         self.train_rows = data.train_rows
         self.val_rows = validation_subset(data.val_rows, data.y, VALIDATED)
-        self.loss = PaperLoss(network, generator, config)
+        self.head = data.head
+        self.loss = PaperLoss(network, generator, config, data.head, data.values)
         self.modules = {"network": network}
         # Adam adds weight_decay·θ to the gradient; that of μ‖θ‖² is 2μθ.
         self.optimizers = {
@@ -111,7 +116,7 @@ class PaperTask(Task):
             tuple(torch.cat(part) for part in zip(*chunks, strict=True))
             for chunks in ([one.z for one in views], [one.logits for one in views])
         )
-        return self.scored(Views(z, logits, views[0].own))
+        return self.scored(Views(z, logits, views[0].own, self.head))
 
     def scored(self, views: Views) -> Validation:
         """The loss of the views of the validation set, negated, and other figures.
@@ -119,25 +124,24 @@ class PaperTask(Task):
         Constant or non-finite logits lose to all others, and so does one label for everybody.
         """
         y, logits = self.y[self.val_rows], views.logits[0]
-        usable = bool(logits.isfinite().all())
-        auroc = float(roc_auc_score(y.cpu(), logits.cpu())) if usable else 0.0
-        loss = F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))
-        parts = {"prediction": loss, **self.loss.fairness(views)}
+        usable, found = bool(logits.isfinite().all()), self.head.score(y, logits)
+        parts = {"prediction": self.head.loss(logits, y), **self.loss.fairness(views)}
         figures = {name: float(value) for name, value in parts.items()}
         fairness = self.config.fairness_weight * figures.get("fairness", 0.0)
         score = -(figures["prediction"] + fairness)
-        cut = self._cut(y, logits) if usable else 0.0
-        figures |= {"auroc": auroc, "flips": views.flip_rate(cut)}
-        if not float(logits.std()) >= 1e-3:
+        cut = self._cut(y, logits) if usable else torch.zeros(())
+        figures |= {self.head.measure: found, "flips": views.flip_rate(cut)}
+        answers = self.head.labels(logits, cut.to(logits.device))
+        if not float(logits.std(dim=0).max()) >= 1e-3:
             score = -2e6
-        elif bool((logits > cut).all()) or bool((logits <= cut).all()):
-            score = auroc - 1e6
+        elif bool((answers == answers[0]).all()):
+            score = found - 1e6
         return Validation(score, figures)
 
     @torch.no_grad()
     def advice(self) -> str:
         """What the validation set says about a threshold of 0.5, for the state that was kept."""
-        if self.config.threshold != "half":
+        if self.config.threshold != "half" or not self.head.target.is_binary:
             return ""
         self.network.eval()
         chunks = torch.split(self.val_rows, _CHUNK)
@@ -145,12 +149,14 @@ class PaperTask(Task):
         y, scores = self.y[self.val_rows].cpu().numpy(), logits.double().sigmoid().cpu().numpy()
         return advice(y, scores)
 
-    def _cut(self, y: Tensor, logits: Tensor) -> float:
-        """The logit above which the label is 1, by the validation set."""
+    def _cut(self, y: Tensor, logits: Tensor) -> Tensor:
+        """The boundary by the validation set, as the head's labels take it."""
+        chosen = 0.5
         if self.config.threshold != "validation":
-            return 0.0
-        chosen = most_accurate(y.cpu().numpy(), logits.double().sigmoid().cpu().numpy())
-        return float(torch.tensor(chosen, dtype=torch.float64).logit(eps=1e-12))
+            return torch.zeros(())
+        if self.head.target.is_binary:
+            chosen = most_accurate(y.cpu().numpy(), logits.double().sigmoid().cpu().numpy())
+        return self.head.cut(y, logits, chosen)
 
     def _update(self, labelled: Tensor, anyone: Tensor) -> dict[str, Tensor]:
         optimizer = self.optimizers["network"]

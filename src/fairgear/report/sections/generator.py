@@ -31,7 +31,8 @@ _FIGURES = {
     ),
     "shift_norm": (
         "learned shift",
-        "Length of the mean change of the features from s = 0 to s = 1, in standard deviations.",
+        "Length of the mean change of the features from s = 0 to s = 1, in standard deviations; of "
+        "several groups, from the first to the furthest; of a number, over one standard deviation.",
         measure,
     ),
     "feature_error": (
@@ -73,8 +74,9 @@ class GeneratorSection:
     """The section on the generator.
 
     Attributes:
-        base_rate: how often a reader that always names the larger group is right about s.
-        accuracy: how often a reader of H is.
+        base_rate: how often a reader that always names the largest group is right about s; 0 where
+            s is a number.
+        accuracy: how often a reader of H is; the share of its variance where s is a number.
         verdict: what the two mean.
         range: both, drawn.
         rows: all other figures that are known.
