@@ -123,6 +123,8 @@ def audit(
     if own is not None and not adapter.target.is_binary:
         with collecting(notes):
             estimates = {**estimates, "delta_cf_size": own.size(people, level, worlds.seed)}
+    if own is not None and not worlds.graph.two_groups:
+        estimates = {**estimates, "delta_cf_world": own.largest(people, level)}
     metrics, intervals = _metrics(estimates, flips, sensitivity, notes)
     own_flips = None if own is None else own.flips.by_node
     cautions = [] if probed is None else probed.cautions()
@@ -146,7 +148,7 @@ def audit(
         affected=affected,
         diagnostics=None if worlds.causal_model is None else worlds.diagnostics,
         graph=datasets.statistics(worlds.graph),
-        names=Names(*(tuple(worlds.graph.get(key) or ()) for key in ("sens_names", "label_names"))),
+        names=Names.of(worlds.graph),
         notes=(*cautions, *verdict, *notes),
         people=table,
         target=adapter.target,
@@ -226,8 +228,13 @@ def _table(
                 column = np.full(len(rows), math.nan)
                 column[effect.positions] = values
                 columns[f"{kind}_{effect.key}"] = column
-    if graph.num_groups > 2:
-        columns["other_group"] = changed_groups(graph, rows, seed=worlds.seed).numpy()
+    if not graph.two_groups:
+        other = changed_groups(graph, rows, seed=worlds.seed)
+        columns["other_group"] = other.numpy()
+    if people.bands is not None:
+        # In the place of groups; `sens` stays the number.
+        codes = {"band": people.group, "other_band": people.bands.codes(other.numpy())}
+        columns |= {"other_sens": columns.pop("other_group"), **codes}
     columns["neighbors_that_matter"] = np.full(len(rows), "", dtype=object)
     ids = person_ids(graph).iloc[rows.cpu().numpy()].reset_index(drop=True)
     return pd.concat([ids, pd.DataFrame(columns)], axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, communities, groups_around, regions, rows_of
+from fairgear.graph.attributes import Bands
 from fairgear.hashing import node_uniform
 from fairgear.metrics.inputs import Floats, Integers
 
@@ -22,18 +24,26 @@ class People:
 
     Attributes:
         y: label, −1 where unknown; a number, NaN where unknown.
-        sens: sensitive attribute.
+        sens: sensitive attribute: a group, or a number.
         clusters: community.
         regions: larger part of the graph, of several communities.
         around: mean s of the person and their neighbours; of more than two groups, the share of
             each but the first.
+        bands: the graph's ranges of a number; None of groups.
     """
 
     y: NDArray[Any]
-    sens: Integers
+    sens: NDArray[Any]
     clusters: Integers
     regions: Integers
     around: Floats
+    bands: Bands | None = None
+
+    @cached_property
+    def group(self) -> Integers:
+        """Of each person; of a number, their range."""
+        group: Integers = self.sens if self.bands is None else self.bands.codes(self.sens)
+        return group
 
     @property
     def around_by_name(self) -> dict[str, Floats]:
@@ -47,7 +57,8 @@ class People:
         """The people in these rows."""
         around = groups_around(graph)
         columns = (graph.y, graph.sens, communities(graph), regions(graph), around)
-        return cls(*(column[rows].cpu().numpy() for column in columns))
+        bands = Bands.of(graph.sens.cpu().numpy()) if graph.continuous else None
+        return cls(*(column[rows].cpu().numpy() for column in columns), bands=bands)
 
 
 def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:

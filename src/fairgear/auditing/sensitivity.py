@@ -326,8 +326,6 @@ def _verdict(
     rows: Sequence[CausalModelRow], least: Bound, largest: Bound, some: float, credible: int
 ) -> tuple[bool | None, str]:
     own, others = rows[0], [row for row in rows[1:] if row.error is None]
-    if not others:
-        return None, "No other causal model is available for comparison."
     span = f"from {least.rate:.4f} ({least.model}) to {largest.rate:.4f} ({largest.model})"
     if least.rate == largest.rate:
         span = f"{least.rate:.4f}"
@@ -337,6 +335,9 @@ def _verdict(
         f"{some:.4f} of the answers change under at least one of them"
     )
     others = [row for row in others if not row.part and (row.credible or not credible)]
+    if not others:
+        kind = "credible causal model" if credible else "causal model"
+        return None, f"No other {kind} is available for comparison."
     apart = [row for row in others if 0 not in row.difference_interval]
     if apart:
         names = ", ".join(row.model for row in apart)

@@ -79,7 +79,7 @@ class Credibility:
 
 def credibility(
     graph: SensitiveGraph,
-    everybody: Mapping[int, SensitiveGraph],
+    worlds: Mapping[float, SensitiveGraph],
     *,
     people: Tensor | None = None,
     unsteadiness: float = math.nan,
@@ -88,13 +88,15 @@ def credibility(
 
     Args:
         graph: the factual graph.
-        everybody: for each group, the world in which everybody belongs to it.
+        worlds: for each group, the world in which everybody belongs to it; where the attribute is
+            a number, worlds in which everybody has somebody's value.
         people: mask (n,) of those who are compared; everybody if not given. They should be those
             whom the maps were learned from: a map from few people has few values.
         unsteadiness: see `Credibility`.
 
     Moved values are rounded to the nearest value that the column really has, so that nobody is
-    recognised by a fraction of a child.
+    recognised by a fraction of a child. Of a number, a random half of the people are moved and the
+    others are real, and the classifier sees the number: does what goes with it look alike?
     """
     support = Support.of(graph)
     ids, sens = graph.node_id.cpu(), graph.sens.cpu().numpy()
@@ -102,13 +104,19 @@ def credibility(
     rows = rows if people is None else rows[people.cpu().numpy()[rows]]
     place = node_uniform(ids, 0, "credibility").numpy()
     found, impossible = [], []
-    for group, world in everybody.items():
+    first = node_uniform(ids, 0, "moved").numpy()[rows] < 0.5
+    for group, world in worlds.items():
         moved, real = (rows[of(sens[rows], group)] for of in (np.not_equal, np.equal))
+        if graph.continuous:
+            moved, real = rows[first], rows[~first]
         there = support.rounded(world.x.cpu().numpy()[moved])
         impossible.append(support.broken(there))
         chosen = np.argsort(place[moved], kind="stable")[:_MOST]
         others = real[np.argsort(place[real], kind="stable")[:_MOST]]
         table = np.concatenate([there[chosen], support.rounded(graph.x.cpu().numpy()[others])])
+        if graph.continuous:
+            now = world.sens.cpu().numpy()[moved][chosen]
+            table = np.column_stack([table, np.concatenate([now, sens[others]])])
         is_moved = np.repeat([1, 0], [len(chosen), len(others)])
         half = np.concatenate([place[moved][chosen], place[others]])
         found.append(_distinguished(table, is_moved, _fold(half)))
@@ -209,7 +217,7 @@ def _fold(place: Floats) -> NDArray[np.bool_]:
     return np.asarray(np.floor(place * 2**20).astype(np.int64) % 2 == 0)
 
 
-def _distinguished(table: Integers, is_moved: Integers, first: NDArray[np.bool_]) -> float:
+def _distinguished(table: Integers | Floats, is_moved: Integers, first: NDArray[np.bool_]) -> float:
     """AUROC of a boosted classifier on the half of the people that it was not fitted on."""
     scores = np.empty(len(table))
     for fold in (first, ~first):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.causal.features.base import Floats, Integers
@@ -155,15 +156,23 @@ def _fields(graph: SensitiveGraph) -> list[tuple[Tensor, int]]:
     return versions(graph.x, graph.edge_index, graph.sens, graph.y, graph.node_id, *weight)
 
 
-def changing(graph: SensitiveGraph, rows: Tensor, sens: Tensor) -> tuple[Integers, Integers]:
+def changing(
+    graph: SensitiveGraph, rows: Tensor, sens: Tensor
+) -> tuple[Integers, NDArray[Any]]:
     """Of `rows`, those whose attribute would be another, ascending, and the new values."""
     n = len(graph.sens)
-    wanted, values = rows.cpu().numpy(), sens.cpu().numpy().astype(np.int64)
+    kind = np.float64 if graph.continuous else np.int64
+    wanted, values = rows.cpu().numpy(), sens.cpu().numpy().astype(kind)
     # Sets, not arrays: there are few rows, and as many calls as people.
     different = wanted.shape == (len(values),) and len(set(wanted.tolist())) == len(wanted)
-    if not different or not set(values.tolist()) <= set(range(graph.num_groups)):
+    if graph.continuous:
+        known, each = bool(np.isfinite(values).all()), "a finite number"
+    else:
+        known = set(values.tolist()) <= set(range(graph.num_groups))
+        each = f"0 to {graph.num_groups - 1}"
+    if not different or not known:
         got = f"rows of shape {wanted.shape} and values of shape {values.shape}"
-        allowed = f"different rows, and 0 to {graph.num_groups - 1} for each"
+        allowed = f"different rows, and {each} for each"
         raise GraphError("people of a local world", got, allowed, "pass one value a row")
     if len(wanted) and not 0 <= wanted.min() <= wanted.max() < n:
         got, allowed = f"rows {wanted.min()} to {wanted.max()}", f"0 to {n - 1}"

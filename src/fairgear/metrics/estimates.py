@@ -94,6 +94,8 @@ for _metric in (
     Metric("r2_prediction", "R² of prediction", -math.inf, 1.0, "higher"),
     Metric("delta_mean", "gap of mean predictions, in sd", 0.0, math.inf, "lower"),
     Metric("delta_residual", "gap of mean residuals, in sd", 0.0, math.inf, "lower"),
+    # Of several groups, and of a sensitive number.
+    Metric("delta_cf_world", "δCF, largest of the worlds", 0.0, 1.0, "lower"),
     Metric("delta_cf_size", "δCF, mean size of the change", 0.0, math.inf, "lower"),
 ):
     EVERY_METRIC.add(_metric.name, _metric)

@@ -34,6 +34,7 @@ from fairgear.report.sections.training import training_section
 
 # Functions that templates write numbers with.
 _FILTERS = (
+    numbers.attribute,
     numbers.between,
     numbers.class_name,
     numbers.count,

@@ -111,7 +111,7 @@ _FIGURES: tuple[tuple[str, str, Callable[[Effect], str]], ...] = (
     ("people without links", "Before → after.", lambda e: _both("isolated", count, e)),
     (
         "links within a group",
-        "Homophily by the sensitive attribute, before → after.",
+        "Homophily by the sensitive attribute, or its range, before → after.",
         lambda e: _both("sens_homophily", percent, e),
     ),
     (

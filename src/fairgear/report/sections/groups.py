@@ -73,7 +73,7 @@ def group_section(audit: Audit) -> GroupSection:
     return GroupSection(
         groups=tuple(names),
         rows=(*counts, *(_rate(audit.groups, key, name, meaning) for key, name, meaning in rates)),
-        charts=tuple(_chart(audit.groups, names, key, name) for key, name, _ in rates),
+        charts=_charts(audit, names, rates),
         gap_of=_gap_of(names),
     )
 
@@ -99,7 +99,7 @@ def _other_section(audit: Audit) -> GroupSection:
     return GroupSection(
         groups=tuple(names),
         rows=(*counts, *figures, *(_rate(groups, *one) for one in rates)),
-        charts=tuple(_chart(groups, names, key, name) for key, name, _ in rates),
+        charts=_charts(audit, names, rates),
         gap_of=_gap_of(names),
     )
 
@@ -123,14 +123,22 @@ def _gap_of(names: Sequence[str]) -> str:
     return f"{names[1]} minus {names[0]}" if len(names) == 2 else "largest gap"
 
 
+def _charts(
+    audit: Audit, names: Sequence[str], rates: Sequence[tuple[str, str, str]]
+) -> tuple[IntervalChart, ...]:
+    # Ranges of a number are one series; groups have marks of their own, as far as there are any.
+    kinds = [f"group{0 if audit.names.number else place}" for place in range(len(names))]
+    return tuple(_chart(audit.groups, names, kinds, key, name) for key, name, _ in rates)
+
+
 def _chart(
-    groups: Sequence[GroupSummary], names: Sequence[str], key: str, name: str
+    groups: Sequence[GroupSummary], names: Sequence[str], kinds: Sequence[str], key: str, name: str
 ) -> IntervalChart:
     shown = [(getattr(group, key), group.intervals[key]) for group in groups]
     # Flips are rare: on an axis from 0 to 1 they would all lie at the left end.
     scale = scale_over(shown) if key == "delta_cf" else Scale(0.0, 1.0, 0.5)
     dots = tuple(
-        dot(scale, names[place], f"group{place}", value, ends)
+        dot(scale, names[place], kinds[place], value, ends)
         for place, (value, ends) in enumerate(shown)
     )
     return IntervalChart(name, scale.ticks(), dots)
