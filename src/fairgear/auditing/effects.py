@@ -27,6 +27,7 @@ from fairgear.metrics import (
     draws_error,
     flip_estimate,
     flips,
+    largest_estimate,
     over_rates,
 )
 from fairgear.metrics.disagreement import of_answer
@@ -130,15 +131,10 @@ class Effect(Question):
         return flip_estimate(self.flips, clusters, level=level, regions=regions)
 
     def largest(self, people: People, level: float) -> Estimate:
-        """The flips in the world that has most; ends that hold for all worlds at once."""
+        """The flips in the world that has most; `people` are all who are audited."""
         assert isinstance(self.flips, AverageFlips)
-        worlds = list(self.flips.by_world.values())
-        each = 1 - (1 - level) / len(worlds)
-        found = [replace(self, flips=one).estimate(people, each) for one in worlds]
-        most = max(found, key=lambda one: one.value)
-        ends = [one.interval for one in found]
-        interval = Interval(max(end.low for end in ends), max(end.high for end in ends))
-        return Estimate(most.value, interval, error=most.error)
+        clusters, regions = people.clusters[self.positions], people.regions[self.positions]
+        return largest_estimate(self.flips, clusters, level=level, regions=regions)
 
     def row(self, people: People, level: float, seed: int = 0) -> FlipRow:
         """Its line in the table of flips; `people` are all who are audited."""

@@ -60,7 +60,7 @@ class LocalWorld:
     @classmethod
     def unchanged(cls, factual: SensitiveGraph) -> Self:
         """The factual graph itself."""
-        return cls(factual, _NONE, _NONE, factual.x[:0].cpu())
+        return cls(factual, _NONE, factual.sens[:0].cpu(), factual.x[:0].cpu())
 
     @classmethod
     def between(cls, factual: SensitiveGraph, make: Callable[[], SensitiveGraph]) -> Self:
@@ -156,16 +156,14 @@ def _fields(graph: SensitiveGraph) -> list[tuple[Tensor, int]]:
     return versions(graph.x, graph.edge_index, graph.sens, graph.y, graph.node_id, *weight)
 
 
-def changing(
-    graph: SensitiveGraph, rows: Tensor, sens: Tensor
-) -> tuple[Integers, NDArray[Any]]:
+def changing(graph: SensitiveGraph, rows: Tensor, sens: Tensor) -> tuple[Integers, NDArray[Any]]:
     """Of `rows`, those whose attribute would be another, ascending, and the new values."""
-    n = len(graph.sens)
-    kind = np.float64 if graph.continuous else np.int64
-    wanted, values = rows.cpu().numpy(), sens.cpu().numpy().astype(kind)
+    n, number = len(graph.sens), graph.continuous
+    wanted = rows.cpu().numpy()
+    values = sens.cpu().numpy().astype(np.float64 if number else np.int64)
     # Sets, not arrays: there are few rows, and as many calls as people.
     different = wanted.shape == (len(values),) and len(set(wanted.tolist())) == len(wanted)
-    if graph.continuous:
+    if number:
         known, each = bool(np.isfinite(values).all()), "a finite number"
     else:
         known = set(values.tolist()) <= set(range(graph.num_groups))

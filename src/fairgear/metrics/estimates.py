@@ -197,6 +197,19 @@ def flip_estimate(
     return Estimate(flips.rate, interval, error=flips.error)
 
 
+def largest_estimate(
+    flips: AverageFlips, clusters: Values, *, level: float = 0.95, regions: Values | None = None
+) -> Estimate:
+    """The flips in the world that has most; ends that hold for all worlds at once (Bonferroni)."""
+    each = 1 - (1 - level) / len(flips.by_world)
+    worlds = flips.by_world.values()
+    found = [flip_estimate(one, clusters, level=each, regions=regions) for one in worlds]
+    most = max(found, key=lambda one: one.value)
+    ends = [one.interval for one in found]
+    interval = Interval(max(end.low for end in ends), max(end.high for end in ends))
+    return Estimate(most.value, interval, error=most.error)
+
+
 def f1_interval(y: Integers, pred: Integers, clusters: Integers, level: float) -> Interval:
     """F1 = 2J/(1+J), where J is the share of true positives in class 1 ∪ predicted class 1."""
     either = (y | pred) == 1
