@@ -362,6 +362,18 @@ def test_people_of_one_age_have_no_counterfactuals(graph: SensitiveGraph) -> Non
     assert "44 to 44" in render_page(found)
 
 
+def test_two_models_are_compared_by_range(worlds: Worlds, audit: Audit) -> None:
+    other = fg.audit(cleared, worlds, other_causal_models=False, affected_people=0)
+    found = {row.metric: row for row in audit.compare(other).rows}
+    for name in ("accuracy", "f1", "auroc", "delta_dp", "delta_eo", "r2", "delta_cf"):
+        row = found[name]
+        assert row.first == pytest.approx(audit.metrics[name])
+        assert row.second == pytest.approx(other.metrics[name])
+        assert row.first - row.second in row.interval, name
+    assert found["delta_cf"].better == "second"
+    assert found["r2"].better == "second"
+
+
 def test_the_papers_evaluation_is_of_two_groups(graph: SensitiveGraph) -> None:
     with pytest.raises(FairgearError, match="allowed: strict") as raised:
         Worlds(graph, Slope(), protocol="released")

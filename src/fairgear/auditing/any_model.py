@@ -29,7 +29,7 @@ from fairgear.auditing.sensitivity import (
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel, FeatureCausalModel, changed_groups
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph, Target
+from fairgear.graph import SensitiveGraph, Target, groups_of
 from fairgear.graph.targets import known_labels
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Estimate, Interval
 from fairgear.metrics.disagreement import TOLERANCE
@@ -230,11 +230,11 @@ def _table(
                 columns[f"{kind}_{effect.key}"] = column
     if not graph.two_groups:
         other = changed_groups(graph, rows, seed=worlds.seed)
-        columns["other_group"] = other.numpy()
-    if people.bands is not None:
-        # In the place of groups; `sens` stays the number.
-        codes = {"band": people.group, "other_band": people.bands.codes(other.numpy())}
-        columns |= {"other_sens": columns.pop("other_group"), **codes}
+        if graph.continuous:
+            band = groups_of(graph, other).numpy()
+            columns |= {"band": people.group, "other_sens": other.numpy(), "other_band": band}
+        else:
+            columns["other_group"] = other.numpy()
     columns["neighbors_that_matter"] = np.full(len(rows), "", dtype=object)
     ids = person_ids(graph).iloc[rows.cpu().numpy()].reset_index(drop=True)
     return pd.concat([ids, pd.DataFrame(columns)], axis=1)

@@ -55,7 +55,7 @@ def factual_estimates(
 
     def estimates(among: Integers, labels: Integers, warned: list[str]) -> dict[str, Estimate]:
         with collecting(warned):
-            if people.around.ndim == 2 or people.bands is not None:
+            if not people.two_groups:
                 return _of_several_groups(people, predictions, labels, among, level, seed)
             return evaluate_predictions(
                 labels[among],
@@ -239,7 +239,7 @@ def summarise_groups(
             },
         )
 
-    least = range(2) if people.bands is None else range(len(people.bands.names))
+    least = range(2 if people.band is None else people.ranges)
     return tuple(summary(group) for group in sorted({*least, *people.group.tolist()}))
 
 

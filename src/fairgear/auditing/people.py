@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph, communities, groups_around, regions, rows_of
-from fairgear.graph.attributes import Bands
+from fairgear.graph import (
+    SensitiveGraph,
+    communities,
+    groups_around,
+    groups_of,
+    regions,
+    rows_of,
+)
 from fairgear.hashing import node_uniform
 from fairgear.metrics.inputs import Floats, Integers
 
@@ -29,7 +34,8 @@ class People:
         regions: larger part of the graph, of several communities.
         around: mean s of the person and their neighbours; of more than two groups, the share of
             each but the first.
-        bands: the graph's ranges of a number; None of groups.
+        band: range of a number; None of groups.
+        ranges: how many ranges the graph has.
     """
 
     y: NDArray[Any]
@@ -37,13 +43,18 @@ class People:
     clusters: Integers
     regions: Integers
     around: Floats
-    bands: Bands | None = None
+    band: Integers | None = None
+    ranges: int = 0
 
-    @cached_property
+    @property
     def group(self) -> Integers:
         """Of each person; of a number, their range."""
-        group: Integers = self.sens if self.bands is None else self.bands.codes(self.sens)
-        return group
+        return self.sens if self.band is None else self.band
+
+    @property
+    def two_groups(self) -> bool:
+        """Whether people are of two groups, neither of more nor of a number."""
+        return self.band is None and self.around.ndim == 1
 
     @property
     def around_by_name(self) -> dict[str, Floats]:
@@ -57,8 +68,11 @@ class People:
         """The people in these rows."""
         around = groups_around(graph)
         columns = (graph.y, graph.sens, communities(graph), regions(graph), around)
-        bands = Bands.of(graph.sens.cpu().numpy()) if graph.continuous else None
-        return cls(*(column[rows].cpu().numpy() for column in columns), bands=bands)
+        people = cls(*(column[rows].cpu().numpy() for column in columns))
+        if not graph.continuous:
+            return people
+        band = groups_of(graph)
+        return replace(people, band=band[rows].cpu().numpy(), ranges=int(band.max()) + 1)
 
 
 def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:
