@@ -67,8 +67,7 @@ def worlds(seed: int, people: int = PEOPLE) -> tuple[AverageFlips, Integers]:
     still = np.zeros(people, dtype=np.int64)
     # Some people flip in the lower worlds, others in the higher ones; nearly as many in two.
     flipped = {
-        float(at): (side * latent > cut).astype(np.int64)
-        for at, (side, cut) in enumerate(_WORLDS)
+        float(at): (side * latent > cut).astype(np.int64) for at, (side, cut) in enumerate(_WORLDS)
     }
     return over_rates(still, flipped), cluster
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from fairgear.auditing.worlds import judged_by
 from fairgear.causal import MIXED, assigned, at_random, changed_groups, credibility
 from fairgear.errors import FairgearError
 from fairgear.graph import Attributes
-from fairgear.metrics import rate_interval
+from fairgear.metrics import Interval, rate_interval
 from fairgear.report import model_card, render_page
 from tests.auditing.ages import SLOPES, Scores, Slope, ages, cleared, copies, everything
 
@@ -67,7 +68,8 @@ def whole_worlds(graph: SensitiveGraph, draws: int = 3) -> dict[str, list[Tensor
 
 
 def answers(model: Scores, graph: SensitiveGraph, sens: Tensor) -> NDArray[np.bool_]:
-    return np.asarray(model(moved(graph, sens)) > 0.5)[audited(graph).numpy()]
+    found: NDArray[np.bool_] = (model(moved(graph, sens)) > 0.5)[audited(graph).numpy()]
+    return found
 
 
 @pytest.mark.parametrize("model", [copies, cleared, everything])
@@ -112,8 +114,10 @@ def test_neighbours_and_both_are_read_for_those_who_keep_and_change(
 
 
 def test_copying_flips_and_residuals_do_not(worlds: Worlds) -> None:
-    given = {"other_causal_models": False, "affected_people": 0, "probes": False}
-    copied, residual = (fg.audit(model, worlds, **given) for model in (copies, cleared))
+    copied, residual = (
+        fg.audit(model, worlds, other_causal_models=False, affected_people=0, probes=False)
+        for model in (copies, cleared)
+    )
     assert copied.metrics["delta_cf"] > 0.4
     assert copied.metrics["delta_cf_neighbor"] == 0
     for name, value in residual.metrics.items():
@@ -125,7 +129,14 @@ def bands(graph: SensitiveGraph) -> NDArray[np.int64]:
     """Everybody's fifth, by hand: how many of the four inner quintiles lie below."""
     ordered = np.sort(graph.sens.numpy())
     ends = [ordered[int(np.ceil(k / 5 * len(ordered))) - 1] for k in (1, 2, 3, 4)]
-    return (graph.sens.numpy()[:, None] > ends).sum(axis=1)
+    found: NDArray[np.int64] = (graph.sens.numpy()[:, None] > ends).sum(axis=1)
+    return found
+
+
+def interval(flips: NDArray[Any], audit: Audit, among: NDArray[np.bool_]) -> Interval:
+    people = audit.people[among]
+    clusters, regions = people["community"].to_numpy(), people["region"].to_numpy()
+    return rate_interval(flips, clusters, regions=regions)
 
 
 def test_ranges_take_the_place_of_groups(graph: SensitiveGraph, audit: Audit) -> None:
@@ -141,10 +152,7 @@ def test_ranges_take_the_place_of_groups(graph: SensitiveGraph, audit: Audit) ->
     flips = audit.people["flip_strict_average_over_rates"].to_numpy()
     for k, one in enumerate(audit.groups):
         assert one.delta_cf == pytest.approx(flips[band == k].mean())
-        there = audit.people[audit.people["band"] == k]
-        assert one.intervals["delta_cf"] == rate_interval(
-            there["flip_strict_average_over_rates"], there["community"], regions=there["region"]
-        )
+        assert one.intervals["delta_cf"] == interval(flips[band == k], audit, band == k)
     years = graph.sens.numpy()
     assert audit.names.groups == tuple(
         f"{years[bands(graph) == k].min():g} to {years[bands(graph) == k].max():g}"
@@ -208,10 +216,7 @@ def test_the_matrix_of_own_ranges_is_counted_by_hand(graph: SensitiveGraph, audi
         assert asked.any() == (cell in ends)
         if asked.any():
             assert found[cell] == pytest.approx(np.array(flips)[asked].mean())
-            there = audit.people[asked]
-            assert ends[cell] == rate_interval(
-                np.array(flips)[asked], there["community"], regions=there["region"]
-            )
+            assert ends[cell] == interval(np.array(flips)[asked], audit, asked)
 
 
 def test_people_keep_their_number(graph: SensitiveGraph, audit: Audit) -> None:
@@ -268,10 +273,10 @@ def test_a_dose_moves_features_by_a_part(graph: SensitiveGraph, worlds: Worlds) 
 def test_moved_people_are_credible_where_features_go_with_the_number() -> None:
     people = ages(1500)
     sens = assigned(people, MIXED)
-    right = credibility(people, {MIXED: moved(people, sens)})
+    right = credibility(people, {0: moved(people, sens)})
     x = people.x.clone()
     x[:, 0] = sens
-    still = credibility(people, {MIXED: people.replace(x=x, sens=sens)})
+    still = credibility(people, {0: people.replace(x=x, sens=sens)})
     assert right.credible
     assert still.auroc > 0.65
 
@@ -387,15 +392,28 @@ def test_zeros_and_ones_as_a_number_give_the_worlds_of_two_groups(graph: Sensiti
     x[:, 0] = old
     number = graph.replace(x=x, sens=old)
     two = graph.replace(x=x, sens=old.long(), attributes=Attributes.single("old", ("no", "yes")))
-    given = {"other_causal_models": False, "affected_people": 0}
 
     def model(graph: SensitiveGraph) -> NDArray[np.float64]:
         return torch.sigmoid(graph.x[:, 1] - 2 + graph.sens).numpy()
 
-    one, other = (fg.audit(model, Worlds(g, Slope()), **given) for g in (number, two))
+    one, other = (
+        fg.audit(model, Worlds(g, Slope()), other_causal_models=False, affected_people=0)
+        for g in (number, two)
+    )
     rates = [{row.intervention: row.rate for row in found.flips} for found in (one, other)]
     assert rates[0]["quantile 0.05"] == rates[1]["rate 0"]
     assert rates[0]["quantile 0.95"] == rates[1]["rate 1"]
     assert one.metrics["delta_dp"] == pytest.approx(other.metrics["delta_dp"])
     assert one.metrics["delta_cf_self"] == other.metrics["delta_cf_self"]
     assert one.metrics["r2"] == pytest.approx(other.metrics["r2"])
+
+
+def test_a_model_is_asked_as_often_as_the_page_says(worlds: Worlds) -> None:
+    asked = []
+
+    def constant(graph: SensitiveGraph) -> NDArray[np.float64]:
+        asked.append(graph)
+        return np.full(len(graph.x), 0.7)
+
+    fg.audit(constant, worlds, self_people=0, other_causal_models=False)
+    assert len(asked) == 19

@@ -354,9 +354,7 @@ def fifths(seed: int, people: int = 3_000) -> PairedPredictions:
 
 
 def largest_gaps(pair: PairedPredictions, among: NDArray[np.bool_]) -> list[float]:
-    rates = [
-        [label[among & (pair.sens == k)].mean() for k in range(5)] for label in pair.labels
-    ]
+    rates = [[label[among & (pair.sens == k)].mean() for k in range(5)] for label in pair.labels]
     return [max(of_model) - min(of_model) for of_model in rates]
 
 

@@ -143,7 +143,8 @@ def _measured(key: str, first: pd.DataFrame, second: pd.DataFrame) -> bool:
 
 def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
     """Both tables as arrays; an error where they are not of the same people."""
-    around = [name for name in first if re.fullmatch(r"around_\d+", name)] or ["around"]
+    names = map(str, first.columns)
+    around = [name for name in names if re.fullmatch(r"around_\d+", name)] or ["around"]
     shared = (*_SHARED, *around, *(["band"] if "band" in first else []))
     for table in (first, second):
         missing = [name for name in (*shared, *_OWN) if name not in table]

@@ -35,7 +35,7 @@ from fairgear.causal import (
     structure_with,
     unsteadiness,
 )
-from fairgear.causal.features.base import Floats, Integers
+from fairgear.causal.features.base import Floats
 from fairgear.errors import FairgearError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.attributes import other_groups
@@ -139,7 +139,7 @@ class Family:
     def _credibility(self, worlds: ByRate, steady: float) -> Credibility:
         # At one value of a number there are no real people to compare with: all values, mixed.
         mixed = self.graph.continuous
-        chosen = {at: of[0].graph for at, of in worlds.items() if (at == MIXED) == mixed}
+        chosen = {int(at): of[0].graph for at, of in worlds.items() if (at == MIXED) == mixed}
         return credibility(self.graph, chosen, people=self.people, unsteadiness=steady)
 
     def _with_features(self, name: str) -> Alternative:

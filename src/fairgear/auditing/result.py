@@ -204,7 +204,11 @@ class Audit:
             )
             return rate_interval(flips, clusters, level=self.setup.level, regions=regions)
 
-        return {(int(a), int(b)): interval(cell) for (a, b), cell in asked.groupby([own, other])}
+        groups = [one.group for one in self.groups]
+        cells = {
+            (a, b): asked[(asked[own] == a) & (asked[other] == b)] for a in groups for b in groups
+        }
+        return {place: interval(people) for place, people in cells.items() if len(people)}
 
     def _asked_alone(self) -> tuple[pd.DataFrame, str, str]:
         """The people of *self*, and the columns of their own group and of the other one."""

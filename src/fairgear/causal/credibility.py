@@ -79,7 +79,7 @@ class Credibility:
 
 def credibility(
     graph: SensitiveGraph,
-    worlds: Mapping[float, SensitiveGraph],
+    worlds: Mapping[int, SensitiveGraph],
     *,
     people: Tensor | None = None,
     unsteadiness: float = math.nan,
@@ -89,7 +89,7 @@ def credibility(
     Args:
         graph: the factual graph.
         worlds: for each group, the world in which everybody belongs to it; where the attribute is
-            a number, worlds in which everybody has somebody's value.
+            a number, any worlds in which everybody has somebody's value.
         people: mask (n,) of those who are compared; everybody if not given. They should be those
             whom the maps were learned from: a map from few people has few values.
         unsteadiness: see `Credibility`.

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fairgear.causal.interventions import MIXED, assigned, intervention_name, whole_graph
 from fairgear.files import json_ready
-from fairgear.graph import SensitiveGraph, groups_of, degrees
+from fairgear.graph import SensitiveGraph, degrees, groups_of
 from fairgear.graph.targets import known_labels, labels_differ
 
 if TYPE_CHECKING:

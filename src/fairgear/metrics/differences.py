@@ -243,10 +243,11 @@ class _Comparison:
     def gap(
         self, among: Mask, one: Estimate, other: Estimate, groups: tuple[int, int] = (0, 1)
     ) -> Interval:
-        """|g₁| − |g₂| between two groups, from the intervals of g₁ − g₂ and g₁ + g₂, which have no fold at 0.
+        """|g₁| − |g₂| between two groups.
 
-        It is (|d + t| − |d − t|) / 2 of the difference d and the total t, and monotone in each of
-        them, so its extremes lie at the ends of the two intervals.
+        From the intervals of g₁ − g₂ and g₁ + g₂, which have no fold at 0: it is
+        (|d + t| − |d − t|) / 2 of the difference d and the total t, and monotone in each of them,
+        so its extremes lie at the ends of the two intervals.
         """
         among = among & np.isin(self.pair.sens, groups)
         hits = [labels[among].astype(np.float64) for labels in self.pair.labels]

@@ -19,7 +19,8 @@ _WORLDS_OF_TWO = (
 )
 _WORLDS_OF_GROUPS = "set to each group in turn, or evenly mixed, averaged over these worlds."
 _WORLDS_OF_A_NUMBER = (
-    "set to each of five of its quantiles, or changes hands at random, averaged over the six worlds."
+    "set to each of five of its quantiles, or changes hands at random, averaged over the six "
+    "worlds."
 )
 _USELESS = (
     "Read it only beside accuracy and AUROC: a model that gives everybody the same answer has "

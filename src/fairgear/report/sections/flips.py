@@ -85,17 +85,18 @@ def _matrix(audit: Audit) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     others = {"other_group", "other_band"} & set(audit.people)
     if not others or "flip_strict_self" not in audit.people:
         return ()
-    flips, ends = audit.self_flips(), audit.self_intervals()
+    flips, ends = audit.self_flips().to_numpy(), audit.self_intervals()
+    groups = [one.group for one in audit.groups]
 
     def cell(own: int, other: int) -> tuple[str, str]:
-        if (own, other) not in ends:
+        if (groups[own], groups[other]) not in ends:
             return "–", ""
-        return percent(flips.loc[own, other]), between(ends[own, other], percent)
+        return percent(float(flips[own, other])), between(ends[groups[own], groups[other]], percent)
 
-    groups = [one.group for one in audit.groups]
+    places = range(len(groups))
     return tuple(
-        (group_name(own, audit.names), tuple(cell(own, other) for other in groups))
-        for own in groups
+        (group_name(groups[own], audit.names), tuple(cell(own, other) for other in places))
+        for own in places
     )
 
 
