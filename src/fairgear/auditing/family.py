@@ -223,7 +223,8 @@ class Family:
     def _others(self, sens: NDArray[Any], place: Floats) -> NDArray[Any]:
         """Another group for each of some people; of a number, the value of one of them."""
         if self.graph.continuous:
-            return np.quantile(sens, place, method="inverted_cdf")
+            drawn: Floats = np.quantile(sens, place, method="inverted_cdf")
+            return drawn
         return other_groups(sens, place, self.graph.num_groups)
 
     def _links_fixed(self, one: Alternative) -> Alternative:

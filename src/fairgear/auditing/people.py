@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -68,11 +68,12 @@ class People:
         """The people in these rows."""
         around = groups_around(graph)
         columns = (graph.y, graph.sens, communities(graph), regions(graph), around)
-        people = cls(*(column[rows].cpu().numpy() for column in columns))
+        y, sens, clusters, parts, means = (column[rows].cpu().numpy() for column in columns)
         if not graph.continuous:
-            return people
+            return cls(y, sens, clusters, parts, means)
         band = groups_of(graph)
-        return replace(people, band=band[rows].cpu().numpy(), ranges=int(band.max()) + 1)
+        ranges = int(band.max()) + 1
+        return cls(y, sens, clusters, parts, means, band[rows].cpu().numpy(), ranges)
 
 
 def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:

@@ -87,7 +87,7 @@ class Worlds:
         self.causal_model = causal_model
         self.why_none = ""
         if causal_model is None:
-            values = graph.sens.unique().tolist()
+            values = sorted(set(graph.sens.tolist()))
             if len(values) < 2:
                 kind = "has the value" if graph.continuous else "is in group"
                 self.why_none = f"everybody {kind} {values[0]:g}."

@@ -11,7 +11,7 @@ from fairgear.causal.diagnostics import Effect
 from fairgear.metrics import Interval
 from fairgear.report.numbers import between, count, measure, percent, plain
 
-_WORLDS = {"half": "half are 1", "mixed": "evenly mixed"}
+_WORLDS = {"half": "half are 1"}
 _STANDING = {
     True: "Its equations are those that made this graph: the worlds are exact.",
     False: "It is an assumption about this graph: another one can give other worlds, and other "

@@ -20,6 +20,7 @@ from fairgear.report.numbers import (
     signed,
     ways,
 )
+from fairgear.report.sections.groups import MANY
 
 _PROTOCOLS = {
     "strict": "The causal model in full: features, links and surroundings change as far as they "
@@ -55,6 +56,8 @@ class FlipSection:
     matrix: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     """From each group, the flips to every group when a person's own changes, with their intervals;
     none of two."""
+    columns: tuple[str, ...]
+    """The groups that people are moved to, with numbers alone where there are many."""
     kind: str
     """What the matrix is of: groups, or ranges of a number."""
 
@@ -77,6 +80,7 @@ def flip_section(audit: Audit) -> FlipSection | None:
         interventions=tuple((key, text) for key, text in meanings.items() if key in names),
         ways=ways(audit.target),
         matrix=_matrix(audit),
+        columns=_columns(audit),
         kind="range" if audit.names.number else "group",
     )
 
@@ -94,10 +98,21 @@ def _matrix(audit: Audit) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
         return percent(float(flips[own, other])), between(ends[groups[own], groups[other]], percent)
 
     places = range(len(groups))
-    return tuple(
+    rows = [
         (group_name(groups[own], audit.names), tuple(cell(own, other) for other in places))
         for own in places
-    )
+    ]
+    if len(groups) > MANY:
+        # Few people are in each of so many cells, and with intervals they would not fit.
+        rows = [(name, tuple((value, "") for value, _ in cells)) for name, cells in rows]
+    return tuple(rows)
+
+
+def _columns(audit: Audit) -> tuple[str, ...]:
+    groups = [one.group for one in audit.groups]
+    if len(groups) > MANY:
+        return tuple(f"group {group}" for group in groups)
+    return tuple(group_name(group, audit.names) for group in groups)
 
 
 def _meanings(audit: Audit) -> dict[str, str]:

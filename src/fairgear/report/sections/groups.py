@@ -35,6 +35,10 @@ _NUMBERS = {
 }
 
 
+# Groups that fit side by side in a table.
+MANY = 6
+
+
 @dataclass(frozen=True)
 class GroupRow:
     """One count or rate in each group, with its interval where there is one, and the gap."""
@@ -53,6 +57,11 @@ class GroupSection:
     rows: tuple[GroupRow, ...]
     charts: tuple[IntervalChart, ...]
     gap_of: str
+
+    @property
+    def upright(self) -> bool:
+        """Whether groups are rows of the table: as columns, so many would not fit on a screen."""
+        return len(self.groups) > MANY
 
 
 def group_section(audit: Audit) -> GroupSection:
@@ -126,19 +135,18 @@ def _gap_of(names: Sequence[str]) -> str:
 def _charts(
     audit: Audit, names: Sequence[str], rates: Sequence[tuple[str, str, str]]
 ) -> tuple[IntervalChart, ...]:
-    # Ranges of a number are one series; groups have marks of their own, as far as there are any.
-    kinds = [f"group{0 if audit.names.number else place}" for place in range(len(names))]
-    return tuple(_chart(audit.groups, names, kinds, key, name) for key, name, _ in rates)
+    return tuple(_chart(audit.groups, names, key, name) for key, name, _ in rates)
 
 
 def _chart(
-    groups: Sequence[GroupSummary], names: Sequence[str], kinds: Sequence[str], key: str, name: str
+    groups: Sequence[GroupSummary], names: Sequence[str], key: str, name: str
 ) -> IntervalChart:
     shown = [(getattr(group, key), group.intervals[key]) for group in groups]
     # Flips are rare: on an axis from 0 to 1 they would all lie at the left end.
     scale = scale_over(shown) if key == "delta_cf" else Scale(0.0, 1.0, 0.5)
     dots = tuple(
-        dot(scale, names[place], kinds[place], value, ends)
+        # There are marks for two; more are told apart by their names alone.
+        dot(scale, names[place], f"group{place if len(shown) == 2 else 0}", value, ends)
         for place, (value, ends) in enumerate(shown)
     )
     return IntervalChart(name, scale.ticks(), dots)
