@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from numpy.typing import NDArray
@@ -16,13 +17,23 @@ from torch import Tensor
 
 import fairgear as fg
 from fairgear import SensitiveGraph
-from fairgear.auditing import Audit, FolderAdapter, Worlds, export_worlds
+from fairgear.auditing import Audit, FolderAdapter, Worlds, export_worlds, family
 from fairgear.auditing.worlds import judged_by
-from fairgear.causal import MIXED, assigned, at_random, changed_groups, credibility
+from fairgear.causal import (
+    MIXED,
+    Columns,
+    FeatureModel,
+    assigned,
+    at_random,
+    changed_groups,
+    credibility,
+)
 from fairgear.errors import FairgearError
 from fairgear.graph import Attributes
+from fairgear.methods import METHODS
 from fairgear.metrics import Interval, rate_interval
 from fairgear.report import model_card, render_page
+from fairgear.runs.predictions import write_predictions
 from tests.auditing.ages import SLOPES, Scores, Slope, ages, cleared, copies, everything
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -417,3 +428,86 @@ def test_a_model_is_asked_as_often_as_the_page_says(worlds: Worlds) -> None:
 
     fg.audit(constant, worlds, self_people=0, other_causal_models=False)
     assert len(asked) == 19
+
+
+class Lines(FeatureModel):
+    """Moves every column by its least-squares slope on the number."""
+
+    name = "lines"
+    how = "along straight lines"
+
+    def fit(
+        self,
+        table: NDArray[np.float64],
+        sens: NDArray[Any],
+        columns: Columns,
+        people: NDArray[np.bool_] | None = None,
+    ) -> Lines:
+        among = np.ones(len(sens), dtype=bool) if people is None else people
+        centred = sens[among] - sens[among].mean()
+        self.slopes = centred @ table[among] / (centred @ centred)
+        self._columns = columns
+        return self
+
+    def moved(
+        self,
+        table: NDArray[np.float64],
+        before: NDArray[Any],
+        after: NDArray[Any],
+        node_id: Tensor,
+        *,
+        seed: int,
+    ) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = table + (after - before)[:, None] * self.slopes
+        found[:, 0] = after
+        return found
+
+    def _learn(self, table: Any, cells: Any) -> dict[str, NDArray[Any]]:
+        raise NotImplementedError
+
+    def _rows(self, old: Any, before: Any, after: Any, noise: Any) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+
+def test_the_family_asks_other_feature_models(
+    graph: SensitiveGraph, worlds: Worlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(family, "FEATURE_MODELS", {"lines": Lines})
+    monkeypatch.setattr(family, "feature_model", lambda name: Lines())
+    mine = Worlds(graph, Slope().fit(graph))
+    found = fg.audit(everything, mine, affected_people=0, probes=False).causal_models
+    assert found is not None
+    rows = {row.model: row for row in found.rows}
+    learners = ~(graph.train_mask | graph.val_mask)
+    assert mine.people is None or torch.equal(mine.people, learners)
+    learners = torch.ones_like(learners) if mine.people is None else learners
+    years = graph.sens[learners] - graph.sens[learners].mean()
+    slopes = years @ graph.x[learners] / (years @ years)
+    before, rates = everything(graph) > 0.5, []
+    for drawn in whole_worlds(graph).values():
+        each = []
+        for sens in drawn:
+            x = graph.x + (sens - graph.sens)[:, None] * slopes
+            x[:, 0] = sens
+            there = everything(graph.replace(x=x, sens=sens)) > 0.5
+            each.append((there != before)[audited(graph).numpy()].mean())
+        rates.append(np.mean(each))
+    assert rows["lines"].rate == pytest.approx(np.mean(rates))
+    assert 0 < found.rows[1].credibility.unsteadiness < 1  # type: ignore[union-attr]
+    assert {row.model for row in found.rows} == {"own", "lines", "attribute only"}
+
+
+def test_predictions_have_everybodys_range(graph: SensitiveGraph, tmp_path: Path) -> None:
+    old = (graph.sens > 45).long()
+    x = graph.x.clone()
+    x[:, 0] = old
+    two = graph.replace(x=x, sens=old, sens_kind="binary", attributes=None)
+    model = METHODS["logistic"]().fit(two)
+    found = fg.audit(model, Worlds(graph, Slope()), other_causal_models=False, affected_people=0)
+    write_predictions(tmp_path / "people.parquet", model, graph, found)
+    table = pd.read_parquet(tmp_path / "people.parquet")
+    assert np.array_equal(table["node_id"], graph.node_id)
+    assert np.array_equal(table["sens"], graph.sens)
+    assert np.array_equal(table["band"], bands(graph))
+    measured = table.set_index("node_id").loc[found.people["node_id"]]
+    assert np.array_equal(measured["other_sens"], found.people["other_sens"])
