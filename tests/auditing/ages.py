@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,12 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear import SensitiveGraph
-from fairgear.causal import CausalModel, as_assignment
+from fairgear.auditing import Audit
+from fairgear.causal import MIXED, CausalModel, as_assignment, assigned
 from fairgear.graph import Attributes, split, undirected_edges
+from fairgear.metrics import Interval, rate_interval
 
 # How much each feature after the first, the age itself, grows in a year.
 SLOPES = torch.tensor([0.0, 0.05, -0.02, 0.0], dtype=torch.float64)
 Scores = Callable[[SensitiveGraph], NDArray[np.float64]]
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class Slope(CausalModel):
@@ -86,3 +90,46 @@ def everything(graph: SensitiveGraph) -> NDArray[np.float64]:
     count = torch.bincount(target, minlength=len(total)).clamp(min=1)
     own = graph.x[:, 1:].sum(dim=1) - 1.5
     return torch.sigmoid(own + 0.05 * (total / count - 49)).numpy()
+
+
+def audited(graph: SensitiveGraph) -> Tensor:
+    """Rows of the test people by id, as an audit has them."""
+    rows = graph.test_mask.nonzero()[:, 0]
+    return rows[graph.node_id[rows].argsort()]
+
+
+def moved(graph: SensitiveGraph, sens: Tensor) -> SensitiveGraph:
+    """The world by the equation."""
+    x = graph.x + (sens - graph.sens)[:, None] * SLOPES
+    x[:, 0] = sens
+    return graph.replace(x=x, sens=sens)
+
+
+def whole_worlds(graph: SensitiveGraph, draws: int = 3) -> dict[str, list[Tensor]]:
+    """Everybody's age in each world: order statistics, and permutations."""
+    ordered = sorted(graph.sens.tolist())
+    at = {p: ordered[int(np.ceil(p * len(ordered))) - 1] for p in LEVELS}
+    mixed = [assigned(graph, MIXED, draw=draw) for draw in range(draws)]
+    return {
+        **{f"quantile {p:g}": [torch.full_like(graph.sens, at[p])] for p in LEVELS},
+        "mixed": mixed,
+    }
+
+
+def answers(model: Scores, graph: SensitiveGraph, sens: Tensor) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (model(moved(graph, sens)) > 0.5)[audited(graph).numpy()]
+    return found
+
+
+def bands(graph: SensitiveGraph) -> NDArray[np.int64]:
+    """Everybody's fifth, by hand: how many of the four inner quintiles lie below."""
+    ordered = np.sort(graph.sens.numpy())
+    ends = [ordered[int(np.ceil(k / 5 * len(ordered))) - 1] for k in (1, 2, 3, 4)]
+    found: NDArray[np.int64] = (graph.sens.numpy()[:, None] > ends).sum(axis=1)
+    return found
+
+
+def interval(flips: NDArray[Any], audit: Audit, among: NDArray[np.bool_]) -> Interval:
+    people = audit.people[among]
+    clusters, regions = people["community"].to_numpy(), people["region"].to_numpy()
+    return rate_interval(flips, clusters, regions=regions)
