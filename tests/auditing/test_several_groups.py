@@ -24,7 +24,6 @@ from fairgear.causal import (
     changed_groups,
     sample,
 )
-from fairgear.errors import FairgearError
 from fairgear.graph import Attributes, split
 from fairgear.methods.baselines.cenc import Cenc
 from fairgear.methods.baselines.nifty import flipped
@@ -199,6 +198,14 @@ def test_c_enc_tells_each_group_from_all_others(graph: SensitiveGraph) -> None:
     assert np.isfinite(model.predict_proba(graph)).all()
 
 
-def test_two_models_are_compared_on_two_groups_alone(audit: Audit) -> None:
-    with pytest.raises(FairgearError, match="got several groups; allowed: two groups"):
-        compare_people(audit.people, audit.people)
+def test_two_models_are_compared_on_all_groups(graph: SensitiveGraph, audit: Audit) -> None:
+    other = fg.audit(cleared_by_sum, graph, other_causal_models=False)
+    found = {row.metric: row for row in audit.compare(other).rows}
+    for name in ("accuracy", "f1", "auroc", "delta_dp", "delta_eo", "r2", "delta_cf"):
+        row = found[name]
+        assert row.first == pytest.approx(audit.metrics[name])
+        assert row.second == pytest.approx(other.metrics[name])
+        assert row.first - row.second in row.interval, name
+    same = {row.metric: row for row in compare_people(audit.people, audit.people).rows}
+    assert same["delta_dp"].difference == 0
+    assert 0 in same["delta_dp"].interval

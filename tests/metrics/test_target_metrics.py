@@ -21,6 +21,7 @@ from sklearn.metrics import (
 from benchmarks import target_coverage
 from fairgear.errors import FairgearError
 from fairgear.graph import Target
+from fairgear.graph.targets import BINARY
 from fairgear.metrics import (
     auroc,
     between_worlds,
@@ -28,8 +29,10 @@ from fairgear.metrics import (
     delta_eo,
     evaluate_predictions,
     flips,
+    largest_estimate,
     over_rates,
     r2,
+    rate_interval,
 )
 from fairgear.metrics.classes import (
     class_rates,
@@ -176,12 +179,27 @@ def test_the_distance_of_scores_of_two_classes_is_their_difference(seed: int) ->
     assert of_answer(first, np.ones(20, dtype=int)).tolist() == first[:, 1].tolist()
 
 
-@pytest.mark.parametrize("target", [target_coverage.SEVERAL, target_coverage.NUMBERS])
+@pytest.mark.parametrize("target", [target_coverage.SEVERAL, target_coverage.NUMBERS, BINARY])
 def test_intervals_cover(target: Target) -> None:
     """30 samples of a known law: where 95 % cover, fewer than 25 do once in 1,000 times."""
     covered = target_coverage.coverage(target, 30)
     assert len(covered) >= 6
     assert min(covered.values()) >= 25 / 30, covered
+
+
+def test_the_interval_of_the_largest_world_covers() -> None:
+    """Where 95 % cover, fewer than 85 of 100 do once in 10,000 times."""
+    assert target_coverage.coverage_of_the_largest(100) >= 0.85
+
+
+def test_the_largest_world_has_ends_of_all_worlds_at_once() -> None:
+    found, clusters = target_coverage.worlds(0)
+    each = [
+        rate_interval(one.by_node, clusters, level=1 - 0.05 / 6) for one in found.by_world.values()
+    ]
+    largest = largest_estimate(found, clusters)
+    assert largest.value == max(one.rate for one in found.by_world.values())
+    assert tuple(largest.interval) == (max(e.low for e in each), max(e.high for e in each))
 
 
 def test_refusals() -> None:

@@ -38,13 +38,13 @@ class Neighbor:
 
     Attributes:
         node_id: the neighbour's; their name where ids are not whole numbers.
-        sens: the neighbour's attribute.
+        sens: the neighbour's attribute: a group, or a number.
         change: of the person's score.
         flips: whether the person's label would change.
     """
 
     node_id: int | str
-    sens: int
+    sens: int | float
     change: float
     flips: bool
 
@@ -63,7 +63,7 @@ class Affected:
 
     Attributes:
         node_id: the person's; their name where ids are not whole numbers.
-        sens: attribute.
+        sens: attribute: a group, or a number.
         y: label, −1 where unknown; a number, NaN where unknown.
         score: on the factual graph; of several classes, that of the answer.
         label: predicted on the factual graph.
@@ -74,7 +74,7 @@ class Affected:
     """
 
     node_id: int | str
-    sens: int
+    sens: int | float
     y: int | float
     score: float
     label: int | float
@@ -120,7 +120,7 @@ def _affected(
 ) -> Affected:
     return Affected(
         node_id=str(row["node_name"]) if "node_name" in row else int(row["node_id"]),
-        sens=int(row["sens"]),
+        sens=_class_or_number(row["sens"]),
         y=_class_or_number(row["y"]),
         score=float(row["score"]),
         label=_class_or_number(row["label"]),
@@ -176,7 +176,7 @@ def neighbors_that_matter(
                 found[position].append(
                     Neighbor(
                         node_id=person_name(graph, node),
-                        sens=int(graph.sens[node]),
+                        sens=graph.sens[node].item(),
                         **_change(answer, at, factual, position),
                     )
                 )

@@ -33,7 +33,7 @@ from fairgear.auditing.unknown import has_unknown
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel, FeatureCausalModel, changed_groups
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph, Target
+from fairgear.graph import SensitiveGraph, Target, groups_of
 from fairgear.graph.targets import known_labels
 from fairgear.graph.unknown import Unknown
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Estimate, Interval
@@ -163,6 +163,8 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
     if own is not None and not adapter.target.is_binary:
         with collecting(notes):
             estimates = {**estimates, "delta_cf_size": own.size(people, level, worlds.seed)}
+    if own is not None and not worlds.graph.two_groups:
+        estimates = {**estimates, "delta_cf_world": own.largest(people, level)}
     metrics, intervals = _metrics(estimates, flips, sensitivity, notes)
     own_flips = None if own is None else own.flips.by_node
     cautions = [] if probed is None else probed.cautions()
@@ -186,7 +188,7 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         affected=affected,
         diagnostics=None if worlds.causal_model is None else worlds.diagnostics,
         graph=datasets.statistics(worlds.graph),
-        names=Names(*(tuple(worlds.graph.get(key) or ()) for key in ("sens_names", "label_names"))),
+        names=Names.of(worlds.graph),
         notes=(*cautions, *verdict, *notes),
         people=table,
         target=adapter.target,
@@ -270,8 +272,13 @@ def _table(
                 column = np.full(len(rows), math.nan)
                 column[effect.positions] = values
                 columns[f"{kind}_{effect.key}"] = column
-    if graph.num_groups > 2:
-        columns["other_group"] = changed_groups(graph, rows, seed=worlds.seed).numpy()
+    if not graph.two_groups:
+        other = changed_groups(graph, rows, seed=worlds.seed)
+        if graph.continuous:
+            band = groups_of(graph, other).numpy()
+            columns |= {"band": people.group, "other_sens": other.numpy(), "other_band": band}
+        else:
+            columns["other_group"] = other.numpy()
     columns["neighbors_that_matter"] = np.full(len(rows), "", dtype=object)
     ids = person_ids(graph).iloc[rows.cpu().numpy()].reset_index(drop=True)
     return pd.concat([ids, pd.DataFrame(columns)], axis=1)

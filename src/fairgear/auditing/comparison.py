@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -26,8 +27,8 @@ from fairgear.metrics import (
 )
 from fairgear.metrics.inputs import Integers
 
-# Columns that both tables share, and those of each model.
-_SHARED = ("node_id", "y", "sens", "community", "region", "around")
+# Columns that both tables share, besides the surroundings, and those of each model.
+_SHARED = ("node_id", "y", "sens", "community", "region")
 _OWN = ("score", "label")
 
 
@@ -101,7 +102,8 @@ def compare_people(
     Args:
         first: the first model's table of people: `node_id y sens community region around score
             label`, y −1 where unknown, and `flip_…` for each intervention, NaN for those who took
-            no part in it.
+            no part in it. Of several groups `around_1` and so on in the place of `around`; of a
+            number, `band` besides.
         second: the second model's: the same people in the same order, in the same worlds.
         names: of the two models.
         level: of the intervals, each taken by itself.
@@ -141,18 +143,18 @@ def _measured(key: str, first: pd.DataFrame, second: pd.DataFrame) -> bool:
 
 def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
     """Both tables as arrays; an error where they are not of the same people."""
+    names = map(str, first.columns)
+    around = [name for name in names if re.fullmatch(r"around_\d+", name)] or ["around"]
+    shared = (*_SHARED, *around, *(["band"] if "band" in first else []))
     for table in (first, second):
-        if "around_1" in table:
-            step = "compare one group with all others: --sensitive-against VALUE"
-            raise ParameterError("two models to compare", "several groups", "two groups", step)
-        missing = [name for name in (*_SHARED, *_OWN) if name not in table]
+        missing = [name for name in (*shared, *_OWN) if name not in table]
         if missing or len(table) == 0:
             got = f"no column {', '.join(missing)}" if missing else "no rows"
-            allowed = f"the columns {', '.join((*_SHARED, *_OWN))}, and a row for each person"
+            allowed = f"the columns {', '.join((*shared, *_OWN))}, and a row for each person"
             step = "audit both models on the same graph"
             raise ParameterError("a table of people", got, allowed, step)
     got = f"{len(first)} and {len(second)} people" if len(first) != len(second) else ""
-    for name in () if got else _SHARED:
+    for name in () if got else shared:
         wrong = first[name].to_numpy() != second[name].to_numpy()
         if wrong.any():
             got = f"another {name} in {int(wrong.sum())} of {len(first)} rows"
@@ -168,11 +170,12 @@ def _pair(first: pd.DataFrame, second: pd.DataFrame) -> PairedPredictions:
     labels = [table["label"].to_numpy(dtype=np.int64) for table in (first, second)]
     return PairedPredictions(
         y=first["y"].to_numpy(dtype=np.int64),
-        sens=first["sens"].to_numpy(dtype=np.int64),
-        summary=first["around"].to_numpy(dtype=np.float64),
+        sens=first["band" if "band" in first else "sens"].to_numpy(dtype=np.int64),
+        summary=first[around if len(around) > 1 else around[0]].to_numpy(dtype=np.float64),
         clusters=first["community"].to_numpy(dtype=np.int64),
         scores=(scores[0], scores[1]),
         labels=(labels[0], labels[1]),
+        several=len(around) > 1 or "band" in first,
     )
 
 
@@ -186,7 +189,8 @@ def _factual(
     seed: int,
 ) -> tuple[Mapping[str, Estimate], Mapping[str, Estimate]]:
     """Both models' estimates on the factual graph; notes on one of them begin with its name."""
-    people = People(pair.y, pair.sens, pair.clusters, regions, pair.summary)
+    band = pair.sens if pair.several else None
+    people = People(pair.y, pair.sens, pair.clusters, regions, pair.summary, band)
     found: tuple[list[str], list[str]] = ([], [])
     measured = [
         factual_estimates(people, Predictions(scores, labels), own, level=level, seed=seed)

@@ -27,6 +27,7 @@ from fairgear.metrics import (
     draws_error,
     flip_estimate,
     flips,
+    largest_estimate,
     over_rates,
 )
 from fairgear.metrics.disagreement import of_answer
@@ -128,6 +129,12 @@ class Effect(Question):
         """The flip rate with its interval; `people` are all who are audited."""
         clusters, regions = people.clusters[self.positions], people.regions[self.positions]
         return flip_estimate(self.flips, clusters, level=level, regions=regions)
+
+    def largest(self, people: People, level: float) -> Estimate:
+        """The flips in the world that has most; `people` are all who are audited."""
+        assert isinstance(self.flips, AverageFlips)
+        clusters, regions = people.clusters[self.positions], people.regions[self.positions]
+        return largest_estimate(self.flips, clusters, level=level, regions=regions)
 
     def row(self, people: People, level: float, seed: int = 0) -> FlipRow:
         """Its line in the table of flips; `people` are all who are audited."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,7 +35,7 @@ from fairgear.causal import (
     structure_with,
     unsteadiness,
 )
-from fairgear.causal.features.base import Floats, Integers
+from fairgear.causal.features.base import Floats
 from fairgear.errors import FairgearError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.attributes import other_groups
@@ -136,8 +137,10 @@ class Family:
         return self._credibility(self.strict, steady)
 
     def _credibility(self, worlds: ByRate, steady: float) -> Credibility:
-        everybody = {int(at): of[0].graph for at, of in worlds.items() if at != MIXED}
-        return credibility(self.graph, everybody, people=self.people, unsteadiness=steady)
+        # At one value of a number there are no real people to compare with: all values, mixed.
+        mixed = self.graph.continuous
+        chosen = {int(at): of[0].graph for at, of in worlds.items() if (at == MIXED) == mixed}
+        return credibility(self.graph, chosen, people=self.people, unsteadiness=steady)
 
     def _with_features(self, name: str) -> Alternative:
         meaning = (
@@ -178,7 +181,7 @@ class Family:
         return model.counterfactual(self.graph, world.sens, seed=self.seed)
 
     @cached_property
-    def _table(self) -> tuple[Floats, Integers]:
+    def _table(self) -> tuple[Floats, NDArray[Any]]:
         """The table that feature models move, and the attribute, in canonical order."""
         if isinstance(self.own, FeatureCausalModel):
             return self.own.table(self.graph)
@@ -203,7 +206,7 @@ class Family:
         ids = self.graph.node_id.cpu()[self.graph.canonical.rows]
         place = node_uniform(ids, 0, "halves").numpy()
         some = np.sort(np.argsort(place, kind="stable")[:_COMPARED])
-        target = other_groups(sens[some], place[some], self.graph.num_groups)
+        target = self._others(sens[some], place[some])
 
         def moved(by: FeatureModel) -> Floats:
             return by.moved(table[some], sens[some], target, ids[some], seed=self.seed)
@@ -216,6 +219,13 @@ class Family:
         used = [k for k in range(table.shape[1]) if k != self.graph.sens_column]
         one, other, whole = (moved(by)[:, used] for by in (*halves, model))
         return unsteadiness(one, other, whole, table[some][:, used])
+
+    def _others(self, sens: NDArray[Any], place: Floats) -> NDArray[Any]:
+        """Another group for each of some people; of a number, the value of one of them."""
+        if self.graph.continuous:
+            drawn: Floats = np.quantile(sens, place, method="inverted_cdf")
+            return drawn
+        return other_groups(sens, place, self.graph.num_groups)
 
     def _links_fixed(self, one: Alternative) -> Alternative:
         fixed = "everybody keeps their links."

@@ -55,13 +55,13 @@ def factual_estimates(
 
     def estimates(among: Integers, labels: Integers, warned: list[str]) -> dict[str, Estimate]:
         with collecting(warned):
-            if people.around.ndim == 2:
+            if not people.two_groups:
                 return _of_several_groups(people, predictions, labels, among, level, seed)
             return evaluate_predictions(
                 labels[among],
                 predictions.scores[among],
                 predictions.labels[among],
-                sensitive_features=people.sens[among],
+                sensitive_features=people.group[among],
                 summary=people.around[among],
                 clusters=people.clusters[among],
                 level=level,
@@ -101,14 +101,14 @@ def _of_several_groups(
     level: float,
     seed: int,
 ) -> dict[str, Estimate]:
-    """Two classes and more than two groups: gaps are the largest over all pairs of groups."""
+    """Two classes and several groups or ranges: gaps are the largest over all pairs of them."""
     scores, pred = predictions.scores[among], predictions.labels[among]
     y, clusters = labels[among], people.clusters[among]
     sample = Sample(
         y,
         np.stack([1 - scores, scores], axis=1),
         pred,
-        people.sens[among],
+        people.group[among],
         people.around[among],
         clusters,
         predictions.how.target,
@@ -132,7 +132,7 @@ def _other_estimates(
             y[among],
             predictions.scores[among],
             predictions.labels[among],
-            people.sens[among],
+            people.group[among],
             people.around[among],
             people.clusters[among],
             target,
@@ -161,7 +161,7 @@ class GroupSummary:
     """One line of the table by group; a share is NaN where nobody counts towards it.
 
     Attributes:
-        group: the value of the sensitive attribute.
+        group: the value of the sensitive attribute; of a number, which of its ranges.
         count: people.
         labelled: those whose label is known.
         positives: those of class 1.
@@ -208,13 +208,13 @@ def summarise_groups(
 ) -> tuple[GroupSummary, ...]:
     """All groups; `flip_share` is None without a causal model."""
     if not target.is_binary:
-        groups = [int(group) for group in np.unique(people.sens)]
+        groups = np.unique(people.group).tolist()
         return tuple(_summary(people, labels, target, flip_share, g, level) for g in groups)
     y, clusters, regions = people.y, people.clusters, people.regions
     flips = np.full(len(y), math.nan) if flip_share is None else flip_share
 
     def summary(group: int) -> GroupSummary:
-        member = people.sens == group
+        member = people.group == group
         known, positive = member & (y >= 0), member & (y == 1)
         shares: dict[str, tuple[Floats, NDArray[np.bool_]]] = {
             "selection_rate": (labels.astype(np.float64), member),
@@ -239,7 +239,8 @@ def summarise_groups(
             },
         )
 
-    return tuple(summary(group) for group in sorted({0, 1, *people.sens.tolist()}))
+    least = range(2 if people.band is None else people.ranges)
+    return tuple(summary(group) for group in sorted({*least, *people.group.tolist()}))
 
 
 def _means_of(shares: Mapping[str, tuple[Floats, NDArray[np.bool_]]]) -> dict[str, Any]:
@@ -259,7 +260,7 @@ def _summary(
     level: float,
 ) -> GroupSummary:
     """One group, for several classes or numbers."""
-    known, member = is_known(people.y), people.sens == group
+    known, member = is_known(people.y), people.group == group
     nowhere = np.zeros(len(member), dtype=np.bool_)
     flips = np.full(len(member), math.nan) if flip_share is None else flip_share
     right, judged = (labels == people.y).astype(np.float64), member & known

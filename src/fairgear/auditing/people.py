@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph, communities, groups_around, regions, rows_of
+from fairgear.graph import (
+    SensitiveGraph,
+    communities,
+    groups_around,
+    groups_of,
+    regions,
+    rows_of,
+)
 from fairgear.hashing import node_uniform
 from fairgear.metrics.inputs import Floats, Integers
 
@@ -22,18 +29,32 @@ class People:
 
     Attributes:
         y: label, −1 where unknown; a number, NaN where unknown.
-        sens: sensitive attribute.
+        sens: sensitive attribute: a group, or a number.
         clusters: community.
         regions: larger part of the graph, of several communities.
         around: mean s of the person and their neighbours; of more than two groups, the share of
             each but the first.
+        band: range of a number; None of groups.
+        ranges: how many ranges the graph has.
     """
 
     y: NDArray[Any]
-    sens: Integers
+    sens: NDArray[Any]
     clusters: Integers
     regions: Integers
     around: Floats
+    band: Integers | None = None
+    ranges: int = 0
+
+    @property
+    def group(self) -> Integers:
+        """Of each person; of a number, their range."""
+        return self.sens if self.band is None else self.band
+
+    @property
+    def two_groups(self) -> bool:
+        """Whether people are of two groups, neither of more nor of a number."""
+        return self.band is None and self.around.ndim == 1
 
     @property
     def around_by_name(self) -> dict[str, Floats]:
@@ -47,7 +68,12 @@ class People:
         """The people in these rows."""
         around = groups_around(graph)
         columns = (graph.y, graph.sens, communities(graph), regions(graph), around)
-        return cls(*(column[rows].cpu().numpy() for column in columns))
+        y, sens, clusters, parts, means = (column[rows].cpu().numpy() for column in columns)
+        if not graph.continuous:
+            return cls(y, sens, clusters, parts, means)
+        band = groups_of(graph)
+        ranges = int(band.max()) + 1
+        return cls(y, sens, clusters, parts, means, band[rows].cpu().numpy(), ranges)
 
 
 def select(graph: SensitiveGraph, nodes: Tensor | None) -> Tensor:

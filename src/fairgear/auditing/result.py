@@ -26,8 +26,10 @@ from fairgear.causal import Diagnostics
 from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import json_ready, replacing, write_json, write_text, writes
+from fairgear.graph import SensitiveGraph
+from fairgear.graph.attributes import Bands, quantile_levels
 from fairgear.graph.targets import BINARY, Target, is_known
-from fairgear.metrics import EVERY_METRIC, Interval
+from fairgear.metrics import EVERY_METRIC, Interval, rate_interval
 from fairgear.training import History
 
 FORMAT = 3
@@ -78,10 +80,29 @@ class Setup:
 
 @dataclass(frozen=True)
 class Names:
-    """What the data call the groups and the classes, by number; empty where they have no words."""
+    """What the data call the groups and the classes, by number; empty where they have no words.
+
+    Attributes:
+        groups: of the groups or, where the sensitive attribute is a number, of its ranges.
+        classes: of the classes.
+        number: the name of the sensitive attribute if it is a number, else empty.
+        levels: the values that everybody is set to, where it is a number.
+    """
 
     groups: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    number: str = ""
+    levels: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, graph: SensitiveGraph) -> Names:
+        """Those of a graph."""
+        groups, classes = (tuple(graph.get(key) or ()) for key in ("sens_names", "label_names"))
+        if graph.attributes is None or not graph.continuous:
+            return cls(groups, classes)
+        sens = graph.sens.cpu().numpy()
+        levels = tuple(quantile_levels(sens).tolist())
+        return cls(Bands.of(sens).names, classes, graph.attributes.name, levels)
 
 
 @dataclass(frozen=True)
@@ -102,7 +123,7 @@ class Audit:
         metrics: by the names of `fairgear.metrics.EVERY_METRIC`; NaN where undefined.
         intervals: the same keys.
         flips: one row for each protocol and intervention; none without a causal model.
-        groups: one row for each group.
+        groups: one row for each group; of a number, for each of its five ranges.
         probes: what the model reads; None where that was not tested.
         causal_models: δCF under a family of causal models, and its bounds; None where that was
             not measured.
@@ -119,7 +140,8 @@ class Audit:
             each but the first, `around_1` and so on), `score label`, for each
             intervention `score_…` (mean over the draws) and `flip_…` (share of the draws in which
             the label flips), NaN where it was not measured, and `neighbors_that_matter`. Of several
-            groups, `other_group` is the one that *self* puts the person in.
+            groups, `other_group` is the one that *self* puts the person in; of a number,
+            `other_sens` is the value, and `band` and `other_band` are the ranges of both.
         comparison: with another model on the same worlds, if there was one.
         training: how the model was trained, where that was part of the run.
         config: the settings of the command, empty in Python.
@@ -172,15 +194,36 @@ class Audit:
     def self_flips(self) -> pd.DataFrame:
         """The share whose answer changes with their own group, from each group (rows) to each.
 
-        NaN where nobody was asked. It needs several groups: of two, there is one other for each.
-        Of people whose attribute is known.
+        NaN where nobody was asked. It needs several groups: of two, there is one other for each. Of
+        a number, from each of its ranges to each. Of people whose attribute is known.
         """
+        asked, own, other = self._asked_alone()
+        groups = [one.group for one in self.groups]
+        found = asked.pivot_table("flip_strict_self", own, other, aggfunc="mean")
+        return found.reindex(index=groups, columns=groups)
+
+    def self_intervals(self) -> dict[tuple[int, int], Interval]:
+        """The intervals of `self_flips`, each by itself, of the cells in which somebody is."""
+        asked, own, other = self._asked_alone()
+
+        def interval(people: pd.DataFrame) -> Interval:
+            flips, clusters, regions = (
+                people[key].to_numpy() for key in ("flip_strict_self", "community", "region")
+            )
+            return rate_interval(flips, clusters, level=self.setup.level, regions=regions)
+
+        groups = [one.group for one in self.groups]
+        cells = {
+            (a, b): asked[(asked[own] == a) & (asked[other] == b)] for a in groups for b in groups
+        }
+        return {place: interval(people) for place, people in cells.items() if len(people)}
+
+    def _asked_alone(self) -> tuple[pd.DataFrame, str, str]:
+        """The people of *self* whose attribute is known, and the columns of both groups."""
         asked = self.people.dropna(subset=["flip_strict_self"])
         if "sens_known" in asked:
             asked = asked[asked["sens_known"]]
-        groups = [one.group for one in self.groups]
-        found = asked.pivot_table("flip_strict_self", "sens", "other_group", aggfunc="mean")
-        return found.reindex(index=groups, columns=groups)
+        return asked, *(("band", "other_band") if "band" in asked else ("sens", "other_group"))
 
     def to_frame(self) -> pd.DataFrame:
         """Everything that has an interval, one row each: `part name value low high people`.

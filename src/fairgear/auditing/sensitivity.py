@@ -327,8 +327,6 @@ def verdict_on(
 ) -> tuple[bool | None, str]:
     """Whether δCF depends on the causal model, and the same in a sentence; see `Sensitivity`."""
     own, others = rows[0], [row for row in rows[1:] if row.error is None]
-    if not others:
-        return None, "No other causal model is available for comparison."
     span = f"from {least.rate:.4f} ({least.model}) to {largest.rate:.4f} ({largest.model})"
     if least.rate == largest.rate:
         span = f"{least.rate:.4f}"
@@ -338,6 +336,9 @@ def verdict_on(
         f"{some:.4f} of the answers change under at least one of them"
     )
     others = [row for row in others if not row.part and (row.credible or not credible)]
+    if not others:
+        kind = "credible causal model" if credible else "causal model"
+        return None, f"No other {kind} is available for comparison."
     apart = [row for row in others if 0 not in row.difference_interval]
     if apart:
         names = ", ".join(row.model for row in apart)

@@ -21,7 +21,7 @@ class World:
         protocol: "strict", "released", "placebo", "factual", "edgeless", or the name of another
             causal model.
         intervention: "rate 0", "rate 0.5", "rate 1" (two groups), "group 2", "mixed" (several),
-            "random", "unchanged" or "self NODE_ID".
+            "quantile 0.05", "mixed" (a number), "random", "unchanged" or "self NODE_ID".
         draw: number of the draw.
         assigned: everyone's attribute in this world, or what gives it.
         make: builds the graph on first use.

@@ -32,7 +32,7 @@ from fairgear.causal import (
     with_group,
 )
 from fairgear.errors import GraphError, ParameterError
-from fairgear.graph import SensitiveGraph
+from fairgear.graph import SensitiveGraph, groups_of
 from fairgear.settings import check_seed
 
 PROTOCOLS = ("strict", "released")
@@ -74,6 +74,9 @@ class Worlds:
         if protocol not in PROTOCOLS:
             step = "use strict, unless you compare with the paper"
             raise ParameterError("protocol", repr(protocol), ", ".join(PROTOCOLS), step)
+        if protocol == "released" and graph.continuous:
+            got = "'released', the paper's evaluation of two groups, for a number"
+            raise ParameterError("protocol", got, "strict", "leave it out")
         if released_share is not None and not 0 <= released_share <= 1:
             step = "leave it out to do as the authors' files do"
             raise ParameterError("released_share", released_share, "0 to 1", step)
@@ -86,9 +89,10 @@ class Worlds:
         self.causal_model = self._given = causal_model
         self.why_none = ""
         if causal_model is None:
-            groups = sorted(set(graph.sens.tolist()))
-            if len(groups) < 2:
-                self.why_none = f"everybody is in group {groups[0]}."
+            values = sorted(set(graph.sens.tolist()))
+            if len(values) < 2:
+                kind = "has the value" if graph.continuous else "is in group"
+                self.why_none = f"everybody {kind} {values[0]:g}."
             else:
                 self.causal_model = for_graph(graph, self.people)
 
@@ -227,7 +231,7 @@ class Worlds:
     def _counterfactual(self, sens: Tensor) -> SensitiveGraph:
         return self.known_model().counterfactual(self.graph, sens, seed=self.seed)
 
-    def _alone(self, node: int, group: int) -> SensitiveGraph:
+    def _alone(self, node: int, group: float) -> SensitiveGraph:
         return self._counterfactual(with_group(self.graph, node, group))
 
     def _change(self, rows: Tensor, sens: Tensor) -> LocalWorld:
@@ -244,8 +248,11 @@ def judged_by(graph: SensitiveGraph) -> Tensor | None:
 
     They are those outside the training and validation sets, so that no method can have used the
     same estimate: one that removes the difference it finds among its own people must not be judged
-    by that very number. With too few of them in a group, the maps need everybody.
+    by that very number. With too few of them in a group, or in a fifth of the people by a number,
+    the maps need everybody.
     """
     unseen = ~(graph.train_mask | graph.val_mask)
-    count = torch.bincount(graph.sens[unseen], minlength=graph.num_groups).tolist()
+    groups = groups_of(graph)
+    number = int(groups.max()) + 1 if graph.continuous else graph.num_groups
+    count = torch.bincount(groups[unseen], minlength=number).tolist()
     return None if bool(unseen.all()) or min(count) < _LEAST else unseen

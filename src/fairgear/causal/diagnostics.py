@@ -11,9 +11,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fairgear.causal.interventions import MIXED, assigned, whole_graph
+from fairgear.causal.interventions import MIXED, assigned, intervention_name, whole_graph
 from fairgear.files import json_ready
-from fairgear.graph import SensitiveGraph, degrees
+from fairgear.graph import SensitiveGraph, degrees, groups_of
 from fairgear.graph.targets import known_labels, labels_differ
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class Shape:
     """The share of edges, among people of known labels, that join equal labels; NaN if none,
     and for numbers."""
     sens_homophily: float
-    """The share of edges that join people of the same group; NaN without edges."""
+    """The share of edges that join people of the same group, or of the same of the factual
+    graph's ranges of a number; NaN without edges."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Effect:
     """What one intervention changes.
 
     Attributes:
-        intervention: "all 0", "all 1" or "half"; of more groups, "mixed".
+        intervention: "all 0", "all 1" or "half"; of more groups, "mixed"; of a number,
+            "quantile 0.05" and so on.
         people_set: share of people whose sensitive value changes.
         people_moved: share of people whose other features change.
         feature_change: mean absolute change of those features among the people set, in standard
@@ -127,9 +129,13 @@ def diagnose(
     worlds: Mapping[float, SensitiveGraph] | None = None,
 ) -> Diagnostics:
     """Everybody in each group, and as many in all; taken from `worlds`, if given."""
-    before, effects = _shape(graph), []
+    before, effects = _shape(graph, graph), []
     for which in sorted(whole_graph(graph), key=lambda one: (one == MIXED, one)):
-        name = f"all {which:g}" if which != MIXED else "half" if graph.num_groups == 2 else "mixed"
+        if graph.continuous:
+            name = intervention_name(graph, which)
+        else:
+            half = "half" if graph.num_groups == 2 else "mixed"
+            name = half if which == MIXED else f"all {which:g}"
         if worlds is not None and which in worlds:
             world = worlds[which]
         else:
@@ -153,19 +159,20 @@ def edge_changes(before: SensitiveGraph, after: SensitiveGraph) -> tuple[Tensor,
     return torch.stack([added // n, added % n]), torch.stack([removed // n, removed % n])
 
 
-def _shape(graph: SensitiveGraph) -> Shape:
+def _shape(graph: SensitiveGraph, factual: SensitiveGraph) -> Shape:
     degree = degrees(graph.edge_index, len(graph.x)).double()
     quantiles = torch.quantile(degree, torch.tensor([0, 0.25, 0.5, 0.75, 0.95, 1.0]).to(degree))
     source, target = graph.edge_index
     known = known_labels(graph.y)[source] & known_labels(graph.y)[target]
     alike = (graph.y[source] == graph.y[target])[known]
+    group = groups_of(factual, graph.sens)
     return Shape(
         edges=graph.num_undirected_edges,
         degree_mean=float(degree.mean()),
         degree_quantiles=tuple(quantiles.tolist()),
         isolated=int((degree == 0).sum()),
         label_homophily=math.nan if graph.target.is_number else _share(alike),
-        sens_homophily=_share(graph.sens[source] == graph.sens[target]),
+        sens_homophily=_share(group[source] == group[target]),
     )
 
 
@@ -185,7 +192,7 @@ def _effect(name: str, graph: SensitiveGraph, world: SensitiveGraph, before: Sha
         edges_removed=removed.shape[1],
         labels_changed=int((labels_differ(world.y, graph.y) & known_labels(graph.y)).sum()),
         before=before,
-        after=_shape(world),
+        after=_shape(world, graph),
     )
 
 

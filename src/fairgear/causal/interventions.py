@@ -113,11 +113,17 @@ def balanced(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
 def changed_groups(graph: SensitiveGraph, rows: Tensor, *, seed: int = 0) -> Tensor:
     """Another group for each of some people, for the intervention *self*; 1 − s of two groups.
 
-    Of a number, the value of somebody who is drawn.
+    Of a number, the value of somebody who has another one; their own if nobody has.
     """
     own, ids = (of[rows.to(of.device)].cpu() for of in (graph.sens, graph.node_id))
     if graph.continuous:
-        return _somebodys(graph, node_uniform(ids, seed, "self")).cpu()
+        values = graph.sens.cpu().sort().values
+        # Somebody's rank among the others, past those who have the same value.
+        begin, end = (torch.searchsorted(values, own, right=last) for last in (False, True))
+        others = len(values) - (end - begin)
+        rank = (node_uniform(ids, seed, "self") * others).long().clamp(max=others - 1)
+        rank += torch.where(rank >= begin, end - begin, 0)
+        return values[rank.clamp(0, len(values) - 1)]
     noise = node_uniform(ids, seed, "self").numpy()
     return torch.from_numpy(other_groups(own.numpy(), noise, graph.num_groups))
 
@@ -135,13 +141,16 @@ def with_group(graph: SensitiveGraph, node: int, group: float) -> Tensor:
 
 
 def at_random(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
-    """Everybody in any group with equal probability; of a number, with the value of somebody.
+    """Everybody in any group with equal probability.
 
-    For people whose value stays this is the intervention *neighbours*, for the others *both*.
+    For people whose value stays this is the intervention *neighbours*, for the others *both*. Of
+    a number hardly anybody would draw their own value: a random half keep it, as with two groups,
+    and the others get somebody's.
     """
     noise = node_uniform(graph.node_id, seed, f"random{draw}")
     if graph.continuous:
-        return _somebodys(graph, noise)
+        keep = node_uniform(graph.node_id, seed, f"keeps{draw}") < 0.5
+        return torch.where(keep.to(graph.sens.device), graph.sens, _somebodys(graph, noise))
     groups = graph.num_groups
     return (groups - 1 - (noise * groups).long()).to(graph.sens)
 

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 import torch
 
-from fairgear.graph import SensitiveGraph
+from fairgear.graph import SensitiveGraph, groups_of
 from fairgear.graph.targets import known_labels
 
 
 @dataclass(frozen=True)
 class GraphStatistics:
-    """Counts of nodes, edges, groups and classes; undirected edges count once, and so do arcs."""
+    """Counts of nodes, edges, groups and classes; undirected edges count once, and so do arcs.
+
+    Of a sensitive number, groups are its five ranges.
+    """
 
     name: str
     nodes: int
@@ -24,7 +27,7 @@ class GraphStatistics:
     average_degree: float
     """2·edges/nodes + 1, or arcs/nodes + 1: the paper counts one self-loop a node."""
     sensitive_rate: float
-    """The share of group 1; NaN where there are more than two."""
+    """The share of group 1; NaN where there are more than two, or a number."""
     labelled: int
     positive_rate: float
     """NaN without known labels, and where they are not of two classes."""
@@ -39,7 +42,8 @@ def statistics(graph: SensitiveGraph) -> GraphStatistics:
     n = int(graph.x.shape[0])
     source, target = graph.edge_index
     once = 1 if graph.directed else 2
-    intra = int((graph.sens[source] == graph.sens[target]).sum()) // once
+    group = groups_of(graph)
+    intra = int((group[source] == group[target]).sum()) // once
     labelled = known_labels(graph.y)
     known, two = int(labelled.sum()), graph.target.is_binary
     return GraphStatistics(
@@ -50,7 +54,7 @@ def statistics(graph: SensitiveGraph) -> GraphStatistics:
         inter_group_edges=graph.num_undirected_edges - intra,
         features=int(graph.x.shape[1]),
         average_degree=graph.edge_index.shape[1] / n + 1,
-        sensitive_rate=float(graph.sens.double().mean()) if graph.num_groups == 2 else math.nan,
+        sensitive_rate=float(graph.sens.double().mean()) if graph.two_groups else math.nan,
         labelled=known,
         positive_rate=float(graph.y[labelled].double().mean()) if known and two else math.nan,
         isolated=n - len(torch.unique(graph.edge_index)),

@@ -9,7 +9,12 @@ from fairgear.graph.edges import (
     undirected_edges,
 )
 from fairgear.graph.read_graph import read_graph
-from fairgear.graph.sensitive_graph import SensitiveGraph, groups_around, rows_of
+from fairgear.graph.sensitive_graph import (
+    SensitiveGraph,
+    groups_around,
+    groups_of,
+    rows_of,
+)
 from fairgear.graph.similarity import SimilarityRule, similarity_edges
 from fairgear.graph.similarity_mechanism import ColumnScale, SimilarityMechanism, similarity_graph
 from fairgear.graph.splits import SPLITS, split
@@ -45,6 +50,7 @@ __all__ = [
     "from_scipy",
     "from_tables",
     "groups_around",
+    "groups_of",
     "open_stored",
     "read_graph",
     "regions",

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import validation
-from fairgear.graph.attributes import Attributes
+from fairgear.graph.attributes import Attributes, Bands
 from fairgear.graph.canonical import Canonical
 from fairgear.graph.edges import closed_neighborhood_mean, sort_edges, sorting_order
 from fairgear.graph.targets import Target, check_labels
@@ -216,6 +216,11 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         return self.attributes is not None and self.attributes.continuous
 
     @property
+    def two_groups(self) -> bool:
+        """Whether people are of two groups, neither of more nor of a number."""
+        return not self.continuous and self.num_groups == 2
+
+    @property
     def num_groups(self) -> int:
         """Groups by the sensitive attributes; `sens` numbers them from 0. A number has none."""
         if self.attributes is not None and self.attributes.continuous:
@@ -308,6 +313,18 @@ def groups_around(graph: SensitiveGraph) -> Tensor:
     edges, weight = graph.edge_index, graph.edge_weight
     parts = [closed_neighborhood_mean(graph.sens == group, edges, weight) for group in groups]
     return parts[0] if len(parts) == 1 else torch.stack(parts, dim=1)
+
+
+def groups_of(graph: SensitiveGraph, sens: Tensor | None = None) -> Tensor:
+    """Everybody's group or, of a number, their range, one of the graph's five.
+
+    `sens` are other values of the same attribute; the graph's own if not given.
+    """
+    sens = graph.sens if sens is None else sens
+    if not graph.continuous:
+        return sens
+    codes = Bands.of(graph.sens.cpu().numpy()).codes(sens.cpu().numpy())
+    return torch.from_numpy(codes).to(sens.device)
 
 
 def rows_of(graph: SensitiveGraph, nodes: Tensor | None, *, name: str = "nodes") -> Tensor:

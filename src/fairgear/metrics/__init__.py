@@ -20,6 +20,7 @@ from fairgear.metrics.estimates import (
     Metric,
     evaluate_predictions,
     flip_estimate,
+    largest_estimate,
 )
 from fairgear.metrics.group import GroupRow, GroupTable, delta_dp, delta_eo, group_table
 from fairgear.metrics.intervals import (
@@ -57,6 +58,7 @@ __all__ = [
     "flip_estimate",
     "flips",
     "group_table",
+    "largest_estimate",
     "over_rates",
     "paired_interval",
     "r2",

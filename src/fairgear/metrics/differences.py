@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,7 @@ from fairgear.metrics.rates import (
     MIN_COMMUNITIES,
     as_regions,
     combined_interval,
+    difference_interval,
     effective_size,
     exact_interval,
     informative_clusters,
@@ -98,11 +100,14 @@ class PairedPredictions:
     y: Integers
     """−1 if unknown."""
     sens: Integers
+    """Groups from 0, or ranges of a number."""
     summary: Floats
-    """The mean sensitive value of the closed neighbourhood."""
+    """The mean sensitive value of the closed neighbourhood, (n,) or (n, m)."""
     clusters: Integers
     scores: tuple[Floats, Floats]
     labels: tuple[Integers, Integers]
+    several: bool = False
+    """Whether there are more than two groups, or ranges: gaps are the largest of all pairs."""
 
 
 def difference_intervals(
@@ -131,6 +136,11 @@ def difference_intervals(
         "delta_dp": partial(comparison.gap, np.ones(len(pair.y), dtype=np.bool_)),
         "r2": comparison.r2,
     }
+    if pair.several:
+        measures |= {
+            "delta_eo": lambda *both: comparison.largest_gap(pair.y == 1),
+            "delta_dp": lambda *both: comparison.largest_gap(np.ones(len(pair.y), dtype=np.bool_)),
+        }
     for key, compare in measures.items():
         both = first[key], second[key]
         undefined = any(math.isnan(one.value) for one in both)
@@ -180,6 +190,8 @@ class _Comparison:
     def r2(self, one: Estimate, other: Estimate) -> Interval:
         everyone = np.ones(len(self.pair.y), dtype=np.bool_)
         part = self._part(everyone, [everyone], self._relabelled())
+        # Of several regressors the best fit is each model's own: they are not resampled together.
+        part = replace(part, few=part.few or self.pair.summary.ndim == 2)
 
         def drawn(k: int, weights: Floats) -> Floats:
             pred, summary = self.pair.labels[k], self.pair.summary
@@ -187,15 +199,61 @@ class _Comparison:
 
         return self._difference(part, one, other, drawn)
 
-    def gap(self, among: Mask, one: Estimate, other: Estimate) -> Interval:
-        """|g₁| − |g₂| from the intervals of g₁ − g₂ and g₁ + g₂, which have no fold at 0.
+    def largest_gap(self, among: Mask) -> Interval:
+        """max |g₁| − max |g₂| over all pairs of groups, from intervals that hold for all at once.
 
-        It is (|d + t| − |d − t|) / 2 of the difference d and the total t, and monotone in each of
-        them, so its extremes lie at the ends of the two intervals.
+        Where the first model's gap is largest, the second's is no larger than its own largest: the
+        difference is at most that of the two gaps there. Any pair whose gap may be the largest may
+        be that place. The least difference is that where the second's gap may be the largest. The
+        ends of the two largest gaps by themselves bound it as well.
         """
+        pairs = list(combinations(np.unique(self.pair.sens[among]).tolist(), 2))
+        # Each pair has three intervals: of the two gaps, and of their difference.
+        each = replace(self, level=1 - (1 - self.level) / (3 * len(pairs)))
+        found = []
+        for groups in pairs:
+            one, other = (each._signed(k, among, groups) for k in (0, 1))
+            found.append((one.interval, other.interval, each.gap(among, one, other, groups)))
+        if not all(ends.defined for of_pair in found for ends in of_pair):
+            return UNDEFINED
+        least, most = (
+            [max(getattr(of_pair[k], end) for of_pair in found) for k in (0, 1)]
+            for end in ("low", "high")
+        )
+        low = min(apart.low for _, other, apart in found if other.high >= least[1])
+        high = max(apart.high for one, _, apart in found if one.high >= least[0])
+        return Interval(max(low, least[0] - most[1]), min(high, most[0] - least[1]))
+
+    def _signed(self, k: int, among: Mask, groups: tuple[int, int]) -> Estimate:
+        """The gap of a model between two groups."""
+        chosen = among & np.isin(self.pair.sens, groups)
+        hits = self.pair.labels[k][chosen].astype(np.float64)
+        second = self.pair.sens[chosen] == groups[1]
+        signed = float(hits[second].mean() - hits[~second].mean())
+        interval = difference_interval(
+            hits,
+            self.pair.clusters[chosen],
+            sensitive_features=second.astype(np.int64),
+            draws=self.draws,
+            level=self.level,
+            seed=self.seed,
+        )
+        return Estimate(abs(signed), interval.absolute(), signed, interval)
+
+    def gap(
+        self, among: Mask, one: Estimate, other: Estimate, groups: tuple[int, int] = (0, 1)
+    ) -> Interval:
+        """|g₁| − |g₂| between two groups.
+
+        From the intervals of g₁ − g₂ and g₁ + g₂, which have no fold at 0: it is
+        (|d + t| − |d − t|) / 2 of the difference d and the total t, and monotone in each of them,
+        so its extremes lie at the ends of the two intervals.
+        """
+        among = among & np.isin(self.pair.sens, groups)
         hits = [labels[among].astype(np.float64) for labels in self.pair.labels]
-        sens = self.pair.sens[among]
-        part = self._part(among, [self.pair.sens == 0, self.pair.sens == 1], self._relabelled())
+        sens = (self.pair.sens[among] == groups[1]).astype(np.int64)
+        sides = [self.pair.sens == group for group in groups]
+        part = self._part(among, sides, self._relabelled())
 
         def value(weights: Floats, sign: int) -> Floats:
             drawn = [resampled_gap(own, sens, part.clusters, weights) for own in hits]

@@ -94,6 +94,8 @@ for _metric in (
     Metric("r2_prediction", "R² of prediction", -math.inf, 1.0, "higher"),
     Metric("delta_mean", "gap of mean predictions, in sd", 0.0, math.inf, "lower"),
     Metric("delta_residual", "gap of mean residuals, in sd", 0.0, math.inf, "lower"),
+    # Of several groups, and of a sensitive number.
+    Metric("delta_cf_world", "δCF, largest of the worlds", 0.0, 1.0, "lower"),
     Metric("delta_cf_size", "δCF, mean size of the change", 0.0, math.inf, "lower"),
 ):
     EVERY_METRIC.add(_metric.name, _metric)
@@ -193,6 +195,19 @@ def flip_estimate(
         flips.by_node, clusters, level=level, correlation=correlation, regions=regions
     )
     return Estimate(flips.rate, interval, error=flips.error)
+
+
+def largest_estimate(
+    flips: AverageFlips, clusters: Values, *, level: float = 0.95, regions: Values | None = None
+) -> Estimate:
+    """The flips in the world that has most; ends that hold for all worlds at once (Bonferroni)."""
+    each = 1 - (1 - level) / len(flips.by_world)
+    worlds = flips.by_world.values()
+    found = [flip_estimate(one, clusters, level=each, regions=regions) for one in worlds]
+    most = max(found, key=lambda one: one.value)
+    ends = [one.interval for one in found]
+    interval = Interval(max(end.low for end in ends), max(end.high for end in ends))
+    return Estimate(most.value, interval, error=most.error)
 
 
 def f1_interval(y: Integers, pred: Integers, clusters: Integers, level: float) -> Interval:

@@ -13,11 +13,18 @@ from fairgear.report.sections.groups import group_section
 from fairgear.report.sections.headline import headline
 from fairgear.report.sections.unknown import unknown_section
 
-_READING = (
-    "δCF is the share of people whose answer changes when everybody's sensitive attribute is set "
-    "to 0, half of them to 1, or all of them to 1, averaged over the three. About half of the "
-    "people keep their own attribute in such a world, so a model that copies it has a δCF near "
-    "0.5. Read it only beside accuracy and AUROC: a model that gives everybody the same answer has "
+_READING = "δCF is the share of people whose answer changes when everybody's sensitive attribute is"
+_WORLDS_OF_TWO = (
+    "set to 0, half of them to 1, or all of them to 1, averaged over the three. About half of the "
+    "people keep their own attribute in such a world, so a model that copies it has a δCF near 0.5."
+)
+_WORLDS_OF_GROUPS = "set to each group in turn, or evenly mixed, averaged over these worlds."
+_WORLDS_OF_A_NUMBER = (
+    "set to each of five of its quantiles, or changes hands at random, averaged over the six "
+    "worlds."
+)
+_USELESS = (
+    "Read it only beside accuracy and AUROC: a model that gives everybody the same answer has "
     "δCF 0 and is useless."
 )
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
@@ -40,7 +47,7 @@ def model_card(audit: Audit) -> str:
         "## Fairness audit (fairgear)",
         _line(" ".join((named, *first.answers, *findings))),
         _bullets([f"{name}: {value}" for name, value in first.facts]),
-        _READING,
+        _reading(audit),
         "### Measures",
         _metrics(audit, level),
         *_flips(audit, level),
@@ -52,6 +59,12 @@ def model_card(audit: Audit) -> str:
         *_provenance(audit),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _reading(audit: Audit) -> str:
+    """What δCF is, for people who have not seen it before."""
+    two = _WORLDS_OF_TWO if len(audit.groups) == 2 else _WORLDS_OF_GROUPS
+    return " ".join((_READING, _WORLDS_OF_A_NUMBER if audit.names.number else two, _USELESS))
 
 
 def _metrics(audit: Audit, level: str) -> str:

@@ -88,9 +88,16 @@ def level_of(level: float) -> str:
 
 
 def group_name(group: int, names: Names) -> str:
-    """A group by its number and, where the data have one, its name."""
+    """A group by its number and, where the data have one, its name; "age 18 to 27" of a number."""
     known = _name(group, names.groups)
+    if names.number:
+        return f"{names.number} {known}"
     return f"group {group}" if known is None else f"group {group}, {known}"
+
+
+def attribute(value: float, names: Names) -> str:
+    """A person's group, or their number."""
+    return plain(value) if names.number else group_name(int(value), names)
 
 
 def class_name(value: float | None, names: Names) -> str:

@@ -35,6 +35,7 @@ from fairgear.report.sections.unknown import unknown_section
 
 # Functions that templates write numbers with.
 _FILTERS = (
+    numbers.attribute,
     numbers.between,
     numbers.class_name,
     numbers.count,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairgear.auditing import Audit, person_ids
 from fairgear.files import replacing
-from fairgear.graph import SensitiveGraph
+from fairgear.graph import SensitiveGraph, groups_of
 from fairgear.methods import Method
 from fairgear.methods.base import NetworkMethod
 from fairgear.metrics.disagreement import of_answer
@@ -25,7 +25,10 @@ CHUNK = 65_536
 GROUP, PREDICTION_GROUP = 2_048, 2**16
 _NAMES = {"y": "label_names", "sens": "sens_names", "label": "label_names"}
 # Columns of an audit's table of people that the table of predictions has by itself, or not at all.
-_OWN = ["node_name", "y", "sens", "sens_known", "score", "label", "neighbors_that_matter"]
+_OWN = [
+    *("node_name", "y", "sens", "sens_known", "band"),
+    *("score", "label", "neighbors_that_matter"),
+]
 
 Matrix = NDArray[np.float32]
 Vector = NDArray[np.float64]
@@ -87,10 +90,13 @@ def write_table(
 def write_predictions(path: Path, model: Method, graph: SensitiveGraph, audit: Audit) -> None:
     """Everyone's score and label, and what was measured of the audited people.
 
-    For a user's own data `y_name`, `sens_name` and `label_name` say what 0 and 1 stand for.
+    For a user's own data `y_name`, `sens_name` and `label_name` say what 0 and 1 stand for. Of a
+    sensitive number, `band` is the number of its range.
     """
     measured = _measured(audit, len(graph.x))
     people, done = person_ids(graph), 0
+    if graph.continuous:
+        people = people.assign(band=groups_of(graph).numpy())
     found = (scores for _, scores in by_chunks(model, graph, embed=False))
     first = next(found)
     table = _beside(_rows(model, graph, people, first, 0), measured)

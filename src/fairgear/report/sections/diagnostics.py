@@ -11,7 +11,7 @@ from fairgear.causal.diagnostics import Effect
 from fairgear.metrics import Interval
 from fairgear.report.numbers import between, count, measure, percent, plain
 
-_WORLDS = {"half": "half are 1", "mixed": "evenly mixed"}
+_WORLDS = {"half": "half are 1"}
 _STANDING = {
     True: "Its equations are those that made this graph: the worlds are exact.",
     False: "It is an assumption about this graph: another one can give other worlds, and other "
@@ -111,7 +111,7 @@ _FIGURES: tuple[tuple[str, str, Callable[[Effect], str]], ...] = (
     ("people without links", "Before → after.", lambda e: _both("isolated", count, e)),
     (
         "links within a group",
-        "Homophily by the sensitive attribute, before → after.",
+        "Homophily by the sensitive attribute, or its range, before → after.",
         lambda e: _both("sens_homophily", percent, e),
     ),
     (

@@ -8,8 +8,19 @@ from dataclasses import dataclass
 from fairgear.auditing import Audit, FlipRow, Sensitivity
 from fairgear.auditing.effects import AVERAGE
 from fairgear.auditing.sensitivity import CausalModelRow, Dose
+from fairgear.graph.attributes import LEVELS
 from fairgear.report.charts import Dot, IntervalChart, Scale, dot, scale_over
-from fairgear.report.numbers import between, count, group_name, measure, percent, signed, ways
+from fairgear.report.numbers import (
+    between,
+    count,
+    group_name,
+    measure,
+    percent,
+    plain,
+    signed,
+    ways,
+)
+from fairgear.report.sections.groups import MANY
 
 _PROTOCOLS = {
     "strict": "The causal model in full: features, links and surroundings change as far as they "
@@ -42,8 +53,13 @@ class FlipSection:
     protocols: tuple[tuple[str, str], ...]
     interventions: tuple[tuple[str, str], ...]
     ways: tuple[str, str]
-    matrix: tuple[tuple[str, tuple[str, ...]], ...]
-    """From each group, the flips to every group when a person's own changes; none of two."""
+    matrix: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    """From each group, the flips to every group when a person's own changes, with their intervals;
+    none of two."""
+    columns: tuple[str, ...]
+    """The groups that people are moved to, with numbers alone where there are many."""
+    kind: str
+    """What the matrix is of: groups, or ranges of a number."""
 
 
 def flip_section(audit: Audit) -> FlipSection | None:
@@ -64,21 +80,45 @@ def flip_section(audit: Audit) -> FlipSection | None:
         interventions=tuple((key, text) for key, text in meanings.items() if key in names),
         ways=ways(audit.target),
         matrix=_matrix(audit),
+        columns=_columns(audit),
+        kind="range" if audit.names.number else "group",
     )
 
 
-def _matrix(audit: Audit) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    if "other_group" not in audit.people or "flip_strict_self" not in audit.people:
+def _matrix(audit: Audit) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    others = {"other_group", "other_band"} & set(audit.people)
+    if not others or "flip_strict_self" not in audit.people:
         return ()
-    found = audit.self_flips()
-    return tuple(
-        (group_name(int(group), audit.names), tuple(percent(value) for value in row))
-        for group, row in zip(found.index, found.to_numpy(), strict=True)
-    )
+    flips, ends = audit.self_flips().to_numpy(), audit.self_intervals()
+    groups = [one.group for one in audit.groups]
+
+    def cell(own: int, other: int) -> tuple[str, str]:
+        if (groups[own], groups[other]) not in ends:
+            return "–", ""
+        return percent(float(flips[own, other])), between(ends[groups[own], groups[other]], percent)
+
+    places = range(len(groups))
+    rows = [
+        (group_name(groups[own], audit.names), tuple(cell(own, other) for other in places))
+        for own in places
+    ]
+    if len(groups) > MANY:
+        # Few people are in each of so many cells, and with intervals they would not fit.
+        rows = [(name, tuple((value, "") for value, _ in cells)) for name, cells in rows]
+    return tuple(rows)
+
+
+def _columns(audit: Audit) -> tuple[str, ...]:
+    groups = [one.group for one in audit.groups]
+    if len(groups) > MANY:
+        return tuple(f"group {group}" for group in groups)
+    return tuple(group_name(group, audit.names) for group in groups)
 
 
 def _meanings(audit: Audit) -> dict[str, str]:
-    """What each intervention is; with several groups, one for each of them."""
+    """What each intervention is; with several groups or a number, one for each world."""
+    if audit.names.number:
+        return _of_a_number(audit.names.number, audit.names.levels)
     if len(audit.groups) == 2:
         return _INTERVENTIONS
     each = {
@@ -92,6 +132,24 @@ def _meanings(audit: Audit) -> dict[str, str]:
     known = {AVERAGE: mean, **each, **mixed}
     rest = {key: text for key, text in _INTERVENTIONS.items() if key not in known}
     return {**known, **rest, "self": own, "both": both}
+
+
+def _of_a_number(name: str, levels: Sequence[float]) -> dict[str, str]:
+    each = {
+        f"quantile {level:g}": f"Everybody's {name} is {plain(value)}, which {level:.0%} of the "
+        "people do not exceed."
+        for level, value in zip(LEVELS, levels, strict=True)
+    }
+    return {
+        AVERAGE: "The mean over the worlds: the δCF at the top of this page.",
+        **each,
+        "mixed": f"Everybody has somebody's {name}: the values change hands at random.",
+        "between worlds": _INTERVENTIONS["between worlds"],
+        "self": f"The person alone has another {name}, drawn from those of all people.",
+        "neighbours": f"The person keeps their {name}; a random half of the others get somebody's.",
+        "unchanged": _INTERVENTIONS["unchanged"],
+        "both": f"The person and a random half of the others get somebody's {name}.",
+    }
 
 
 def draws_error(row: FlipRow) -> str:

@@ -35,6 +35,10 @@ _NUMBERS = {
 }
 
 
+# Groups that fit side by side in a table.
+MANY = 6
+
+
 @dataclass(frozen=True)
 class GroupRow:
     """One count or rate in each group, with its interval where there is one, and the gap."""
@@ -53,6 +57,11 @@ class GroupSection:
     rows: tuple[GroupRow, ...]
     charts: tuple[IntervalChart, ...]
     gap_of: str
+
+    @property
+    def upright(self) -> bool:
+        """Whether groups are rows of the table: as columns, so many would not fit on a screen."""
+        return len(self.groups) > MANY
 
 
 def group_section(audit: Audit) -> GroupSection:
@@ -73,7 +82,7 @@ def group_section(audit: Audit) -> GroupSection:
     return GroupSection(
         groups=tuple(names),
         rows=(*counts, *(_rate(audit.groups, key, name, meaning) for key, name, meaning in rates)),
-        charts=tuple(_chart(audit.groups, names, key, name) for key, name, _ in rates),
+        charts=_charts(audit, names, rates),
         gap_of=_gap_of(names),
     )
 
@@ -99,7 +108,7 @@ def _other_section(audit: Audit) -> GroupSection:
     return GroupSection(
         groups=tuple(names),
         rows=(*counts, *figures, *(_rate(groups, *one) for one in rates)),
-        charts=tuple(_chart(groups, names, key, name) for key, name, _ in rates),
+        charts=_charts(audit, names, rates),
         gap_of=_gap_of(names),
     )
 
@@ -123,6 +132,12 @@ def _gap_of(names: Sequence[str]) -> str:
     return f"{names[1]} minus {names[0]}" if len(names) == 2 else "largest gap"
 
 
+def _charts(
+    audit: Audit, names: Sequence[str], rates: Sequence[tuple[str, str, str]]
+) -> tuple[IntervalChart, ...]:
+    return tuple(_chart(audit.groups, names, key, name) for key, name, _ in rates)
+
+
 def _chart(
     groups: Sequence[GroupSummary], names: Sequence[str], key: str, name: str
 ) -> IntervalChart:
@@ -130,7 +145,8 @@ def _chart(
     # Flips are rare: on an axis from 0 to 1 they would all lie at the left end.
     scale = scale_over(shown) if key == "delta_cf" else Scale(0.0, 1.0, 0.5)
     dots = tuple(
-        dot(scale, names[place], f"group{place}", value, ends)
+        # There are marks for two; more are told apart by their names alone.
+        dot(scale, names[place], f"group{place if len(shown) == 2 else 0}", value, ends)
         for place, (value, ends) in enumerate(shown)
     )
     return IntervalChart(name, scale.ticks(), dots)

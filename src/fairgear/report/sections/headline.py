@@ -12,6 +12,8 @@ from fairgear.metrics import EVERY_METRIC, UNDEFINED, Interval, Metric
 from fairgear.report.charts import Range, Scale, ranged, scale_over
 from fairgear.report.numbers import between, count, measure, percent, plain
 
+# The names of worlds whose flips are averaged begin so, where there are not two groups.
+WORLDS = ("group", "mixed", "quantile")
 _ACCURATE = ("accuracy", "auroc")
 _ACCURATE_NUMBERS = ("rmse", "r2_prediction")
 # The first two of these that were measured.
@@ -32,13 +34,14 @@ _MEANING = {
     "f1": "Balance of finding class 1 and being right about it.",
     "delta_cf": "Share of people whose answer changes in a world with other sensitive attributes, "
     "and with everything that follows from them: features, links, surroundings.",
+    "delta_cf_world": "The same in the one world in which most answers change.",
     "delta_cf_min": "The same under the credible causal model that finds the fewest changes.",
     "delta_cf_max": "The same under the credible causal model that finds the most changes.",
     "delta_cf_any": "Answers that change under at least one of the credible causal models.",
     "delta_cf_all": "Answers that change under every one of the credible causal models.",
     "delta_cf_released": "The same in the softened worlds of the paper's released code, where "
     "little except the sensitive column moves. Compare published numbers with this one.",
-    "delta_cf_self": "Answers that change when only the person's own attribute is flipped.",
+    "delta_cf_self": "Answers that change when only the person's own attribute is another.",
     "delta_cf_neighbor": "Answers that change when only other people's attributes are redrawn.",
     "delta_cf_both": "Answers that change when the person's own and other people's attributes do.",
     "delta_eo": "Gap between the groups in how often people of class 1 get answer 1.",
@@ -105,6 +108,8 @@ def card(audit: Audit, name: str) -> Card:
     if math.isinf(metric.high):
         scale = scale_over([(value, ends)])
     meaning = _MEANING_BY_KIND[audit.target.kind].get(name, _MEANING[name])
+    if audit.names.number:
+        meaning = meaning.replace("groups", f"ranges of {audit.names.number}")
     return Card(metric, meaning, value, ends, ranged(scale, value, ends, reference), text)
 
 
@@ -125,7 +130,16 @@ def _reference(audit: Audit, name: str) -> tuple[float | None, str]:
     placebo = _placebo_rate(audit)
     if name == "delta_cf_released" and placebo is not None:
         return placebo, f"Placebo, with nobody's attribute changed: {measure(placebo)}."
+    most = audit.metrics.get("delta_cf_world", math.nan)
+    if name == "delta_cf" and math.isfinite(most):
+        return most, f"In the world with most changes: {measure(most)} ({_most_changes(audit)})."
     return None, ""
+
+
+def _most_changes(audit: Audit) -> str:
+    """The world in which most answers change."""
+    worlds = [row for row in audit.flips if row.intervention.startswith(WORLDS)]
+    return max(worlds, key=lambda row: row.rate).intervention
 
 
 def _placebo_rate(audit: Audit) -> float | None:
@@ -139,9 +153,9 @@ def _answers(audit: Audit) -> tuple[str, ...]:
     found.append(
         "Whether it treats them alike was not measured."
         if math.isnan(flips)
-        else f"In worlds where everybody's sensitive attribute is set, {_to_what(audit)}, "
+        else f"In worlds where everybody's {_set_to(audit)}, "
         f"{percent(flips)} of them would get another answer on average"
-        f"{_ends(audit, 'delta_cf')}; many keep their own attribute there."
+        f"{_ends(audit, 'delta_cf')}{_kept(audit)}."
     )
     if not math.isnan(own):
         found.append(
@@ -151,10 +165,16 @@ def _answers(audit: Audit) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _to_what(audit: Audit) -> str:
+def _set_to(audit: Audit) -> str:
+    if audit.names.number:
+        return f"{audit.names.number} is that of five quantiles in turn, or somebody else's"
     if len(audit.groups) == 2:
-        return "to 0, to 1 or half and half"
-    return "to each group in turn or evenly mixed"
+        return "sensitive attribute is set, to 0, to 1 or half and half"
+    return "sensitive attribute is set, to each group in turn or evenly mixed"
+
+
+def _kept(audit: Audit) -> str:
+    return "" if audit.names.number else "; many keep their own attribute there"
 
 
 def _how_right(audit: Audit) -> str:
@@ -237,18 +257,21 @@ def _unknown(audit: Audit) -> list[tuple[str, str]]:
 def _facts(audit: Audit) -> tuple[tuple[str, str], ...]:
     """Who was audited, the graph that they are part of, and the settings that matter most."""
     setup, graph, config = audit.setup, audit.graph, audit.config
+    kind = "range" if audit.names.number else "group"
     facts = [
         ("people audited", count(setup.people)),
         ("people in the graph", count(graph.nodes)),
         *_unknown(audit),
         ("links", count(graph.edges)),
-        ("links within a group", count(graph.intra_group_edges)),
-        ("links between groups", count(graph.inter_group_edges)),
+        (f"links within a {kind}", count(graph.intra_group_edges)),
+        (f"links between {kind}s", count(graph.inter_group_edges)),
         ("features", count(graph.features)),
     ]
     if audit.training is not None:
         facts.append(("trained on", count(graph.train)))
-    if len(audit.groups) == 2:
+    if audit.names.number:
+        facts += [("sensitive attribute", audit.names.number), ("ranges", count(len(audit.groups)))]
+    elif len(audit.groups) == 2:
         facts.append(("sensitive attribute is 1", percent(graph.sensitive_rate)))
     else:
         facts.append(("groups", count(len(audit.groups))))
@@ -262,7 +285,7 @@ def _facts(audit: Audit) -> tuple[tuple[str, str], ...]:
             facts.append(("credible causal models", count(audit.causal_models.credible)))
     facts += [
         ("draws of each random world", count(setup.draws)),
-        ("people whose own attribute is flipped", count(setup.self_people)),
+        ("people whose own attribute is changed", count(setup.self_people)),
         ("seed", str(setup.seed)),
     ]
     if audit.target.is_binary:
