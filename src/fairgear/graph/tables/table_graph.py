@@ -39,6 +39,7 @@ from fairgear.graph.tables.labels import LabelColumn, known_label, label_column,
 from fairgear.graph.tables.links import Ties, linked, weight_column
 from fairgear.graph.tables.two_groups import TwoGroups
 from fairgear.graph.targets import is_known
+from fairgear.graph.unknown import complete
 from fairgear.progress import log
 
 # Rows from which it pays to cache the edges of a table.
@@ -169,7 +170,7 @@ def table_graph(
     notes += group.notes(columns.sensitive)
     for note in notes:
         log(f"{columns.name}: {note}")
-    return graph
+    return complete(graph)
 
 
 def with_groups(
