@@ -42,6 +42,8 @@ COMPARED, SEEDS = ("gear", "graphsage"), 3
 KINDS: dict[str, Row] = {
     "binary": {},
     "five groups": {"groups": 5},
+    "two attributes": {"groups": 3, "second_groups": 2},
+    "s a number": {"continuous": True},
     "four classes": {"classes": 4},
     "number label": {"number": True},
     "directed": {"directed": True},

@@ -33,11 +33,10 @@ from fairgear.causal import (
 )
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph, groups_of
+from fairgear.graph.attributes import SMALL_GROUP
 from fairgear.settings import check_seed
 
 PROTOCOLS = ("strict", "released")
-# The fewest people of each group that the maps of a judge are learned from.
-_LEAST = 30
 
 
 class Worlds:
@@ -253,6 +252,9 @@ def judged_by(graph: SensitiveGraph) -> Tensor | None:
     """
     unseen = ~(graph.train_mask | graph.val_mask)
     groups = groups_of(graph)
-    number = int(groups.max()) + 1 if graph.continuous else graph.num_groups
-    count = torch.bincount(groups[unseen], minlength=number).tolist()
-    return None if bool(unseen.all()) or min(count) < _LEAST else unseen
+    if graph.attributes is not None and not graph.continuous:
+        fewest = graph.attributes.fewest(groups[unseen].cpu().numpy())
+    else:
+        number = int(groups.max()) + 1 if graph.continuous else 2
+        fewest = min(torch.bincount(groups[unseen], minlength=number).tolist())
+    return None if bool(unseen.all()) or fewest < SMALL_GROUP else unseen

@@ -17,6 +17,8 @@ Integers = NDArray[np.int64]
 MOST_GROUPS = 12
 # Quantiles that an audit sets everybody to where the attribute is a number.
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+# Feature maps of a group are learned from at least so many people.
+SMALL_GROUP = 30
 # Tables by group show so many equally large ranges of a number.
 BANDS = 5
 
@@ -102,6 +104,19 @@ class Attributes:
     def codes(self, sens: Integers) -> Integers:
         """(n, attributes): the value of each attribute, from everybody's group."""
         return np.array(self.groups, dtype=np.int64)[sens]
+
+    def fewest(self, sens: Integers) -> int:
+        """How many people the smallest group has.
+
+        Of several attributes, the smallest value of one: its groups may be small, since what is
+        learned of them is shrunk to what each attribute does by itself.
+        """
+        codes = self.codes(sens)
+        counts = [
+            np.bincount(column, minlength=len(of.values)).min()
+            for column, of in zip(codes.T, self.each, strict=True)
+        ]
+        return int(min(counts))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -20,6 +20,7 @@ from torch import Tensor
 from fairgear.causal.features.along import Knots, cumulative_shares
 from fairgear.causal.features.columns import Columns
 from fairgear.causal.features.levels import coupled, levels_of, set_levels, shares
+from fairgear.causal.features.small_cells import filled
 from fairgear.errors import FileError, GraphError
 from fairgear.hashing import node_uniform
 from fairgear.registry import Registry
@@ -110,7 +111,8 @@ class FeatureModel(ABC):
         step = "fit on the factual graph"
         cell_count = 0 if is_number(sens) else max(2, int(sens.max(initial=0)) + 1)
         for cell in range(cell_count):
-            if not (learners == cell).any():
+            # A small group of several attributes gets rows; see `filled`.
+            if not columns.crossed and not (learners == cell).any():
                 raise GraphError(what, f"nobody in group {cell}", "people of both groups", step)
         if not cell_count and len(np.unique(learners)) < 2:
             got = "one value of the attribute for everybody"
@@ -120,7 +122,10 @@ class FeatureModel(ABC):
         self._set_cells(cell_count)
         self._ends = np.stack([table.min(axis=0), table.max(axis=0)])
         self._few = [k for k, column in enumerate(table.T) if len(np.unique(column)) <= FEW]
-        self._learned = self._learn(table if people is None else table[people], learners)
+        rows = table if people is None else table[people]
+        if columns.crossed:
+            rows, learners = filled(rows, learners, columns, self._few)
+        self._learned = self._learn(rows, learners)
         return self
 
     def moved(

@@ -25,12 +25,14 @@ class Columns:
         categories: for each category, its indicator columns: exactly one of them is at its higher
             value for each person, and every column has two values at most.
         titles: the categories' names.
+        crossed: of several attributes, each group's value of every one of them.
     """
 
     names: tuple[str, ...]
     skip: int | None = None
     categories: tuple[tuple[int, ...], ...] = ()
     titles: tuple[str, ...] = ()
+    crossed: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.titles) != len(self.categories):
@@ -56,7 +58,10 @@ class Columns:
                 for code in encoding.columns
                 if code.levels and len(code.features) > 1 and set(code.features) <= set(at)
             }
-        return cls(names, graph.sens_column, tuple(groups.values()), tuple(groups))
+        attributes = graph.attributes
+        several = attributes is not None and len(attributes.each) > 1
+        crossed = attributes.groups if attributes is not None and several else ()
+        return cls(names, graph.sens_column, tuple(groups.values()), tuple(groups), crossed)
 
     @classmethod
     def unnamed(cls, width: int, skip: int | None = None) -> Self:
@@ -87,14 +92,17 @@ class Columns:
         return sorted(place for name in set(names) for place in nodes[name])
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
+        """JSON-ready; as it was before there were several attributes, where there is one."""
+        held = asdict(self)
+        return held if self.crossed else {k: v for k, v in held.items() if k != "crossed"}
 
     @classmethod
     def from_dict(cls, held: dict[str, Any]) -> Self:
         """What `to_dict` gave, before or after JSON."""
-        groups = tuple(tuple(group) for group in held["categories"])
-        return cls(tuple(held["names"]), held["skip"], groups, tuple(held["titles"]))
+        groups, crossed = (
+            tuple(tuple(one) for one in held.get(key, ())) for key in ("categories", "crossed")
+        )
+        return cls(tuple(held["names"]), held["skip"], groups, tuple(held["titles"]), crossed)
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:

@@ -23,7 +23,7 @@ from fairgear.causal import (
 from fairgear.causal.diagram import SUFFIXES
 from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import SensitiveGraph
-from fairgear.graph.attributes import BANDS, other_groups, quantile_levels
+from fairgear.graph.attributes import BANDS, SMALL_GROUP, other_groups, quantile_levels
 from fairgear.hashing import node_uniform
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.config import FAMILY
@@ -40,8 +40,6 @@ _CHUNK = 2**16
 _DRAWS, _KEPT = 6, 2 * 2**30
 # Standard deviations from the mean beyond which values are not distinguished.
 _FURTHEST = 8.0
-# The fewest people of each group, or fifth of a number, that maps are learned from.
-_LEAST = 30
 
 
 class Family:
@@ -218,9 +216,11 @@ def learners(graph: SensitiveGraph) -> NDArray[np.bool_]:
     for people in (train, train | val):
         if graph.continuous:
             fewest = people.sum() // BANDS if len(np.unique(sens[people])) > 1 else 0
+        elif graph.attributes is not None:
+            fewest = graph.attributes.fewest(sens[people])
         else:
-            fewest = min(np.bincount(sens[people], minlength=graph.num_groups))
-        if fewest >= _LEAST:
+            fewest = min(np.bincount(sens[people], minlength=2))
+        if fewest >= SMALL_GROUP:
             return np.asarray(people)
     return np.ones(len(sens), dtype=np.bool_)
 
