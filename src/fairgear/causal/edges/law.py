@@ -125,7 +125,6 @@ class EdgeLaw:
         facts: dict[str, Any] = {
             "kind": self.kind,
             "gate": self.gate,
-            "groups": 2 if self.model is None else self.model.terms.groups,
             "shortcoming": self.shortcoming,
             "missed": {k: [m.expected, m.standard_error] for k, m in self.missed.items()},
         }
@@ -133,6 +132,9 @@ class EdgeLaw:
             return {}, facts
         if not self.model.terms.groups:
             facts["code"] = list(self.model.terms.code)
+        if self.model.terms.groups != 2:
+            # Two groups have the fingerprint that they had when there were no others.
+            facts["groups"] = self.model.terms.groups
         facts["held_out"] = asdict(self.held_out)
         bins = facts["held_out"].pop("bins")
         arrays = {

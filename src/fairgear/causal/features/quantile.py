@@ -51,8 +51,11 @@ class FeatureQuantiles(CellModel):
             source, target = self._learned[f"cell {cell}"], self._learned[f"cell {other}"]
             for column in self._numeric:
                 values = old[mine, column]
-                low = np.searchsorted(source[:, column], values, side="left")
-                high = np.searchsorted(source[:, column], values, side="right")
+                # In order of size they are found several times as fast, at the same places.
+                order = values.argsort()
+                low, high = np.empty((2, len(values)), np.int64)
+                low[order] = np.searchsorted(source[:, column], values[order], side="left")
+                high[order] = np.searchsorted(source[:, column], values[order], side="right")
                 place = np.where(high - low > 1, drawn[mine], 0.5)
                 rank = (low + place * (high - low)) / len(source)
                 at = np.minimum((rank * len(target)).astype(np.int64), len(target) - 1)
