@@ -222,11 +222,7 @@ def test_the_family_asks_other_feature_models(
 
 
 def test_predictions_have_everybodys_range(graph: SensitiveGraph, tmp_path: Path) -> None:
-    old = (graph.sens > 45).long()
-    x = graph.x.clone()
-    x[:, 0] = old
-    two = graph.replace(x=x, sens=old, sens_kind="binary", attributes=None)
-    model = METHODS["logistic"]().fit(two)
+    model = METHODS["logistic"]().fit(graph)
     found = fg.audit(model, Worlds(graph, Slope()), other_causal_models=False, affected_people=0)
     write_predictions(tmp_path / "people.parquet", model, graph, found)
     table = pd.read_parquet(tmp_path / "people.parquet")

@@ -6,7 +6,7 @@ import networkx as nx
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fairgear as fg
@@ -80,6 +80,7 @@ def test_yaml_may_name_the_attribute_and_what_resolves() -> None:
     )
 
 
+@example({"}": [], "node": [0], "->": [1], ";": [], "=": [], "[": [0]})
 @given(
     st.dictionaries(
         st.text(st.characters(exclude_categories=["Cs"]), min_size=1),

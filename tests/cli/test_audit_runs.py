@@ -38,7 +38,8 @@ def test_own_data_in_their_own_words(tmp_path: Path) -> None:
     found = results(tmp_path)
     assert found["setup"]["dataset"] == "people"
     assert found["setup"]["causal_model"] == "fitted"
-    assert found["names"] == {"groups": ["female", "male"], "classes": ["no", "yes"]}
+    names = {"groups": ["female", "male"], "classes": ["no", "yes"]}
+    assert found["names"] == {**names, "number": "", "levels": []}
     assert pd.read_parquet(tmp_path / "people.parquet")["node_name"].tolist() == chosen
     assert {one["node_id"] for one in found["affected"]} <= set(chosen)
     page = (tmp_path / "report.html").read_text()

@@ -164,6 +164,7 @@ class _Dot:
         self._tokens: list[str] = []
         # A quoted keyword or mark is a name.
         self._names: list[bool] = []
+        self._quoted: list[bool] = []
         at = 0
         while at < len(text):
             found = _TOKEN.match(text, at)
@@ -176,6 +177,7 @@ class _Dot:
             if found.lastgroup is not None:
                 self._tokens.append(token)
                 self._names.append(found["mark"] is None)
+                self._quoted.append(found["quoted"] is not None)
         self._at = 0
 
     def parents(self) -> dict[str, list[str]]:
@@ -188,30 +190,31 @@ class _Dot:
             self._at += 1
         self._take("{")
         found: dict[str, list[str]] = {}
-        while self._peek() != "}":
+        while self._mark() != "}":
             self._statement(found)
         return found
 
     def _statement(self, found: dict[str, list[str]]) -> None:
         keyword = self._peek().lower() in ("node", "edge", "graph")
+        keyword = keyword and not self._quoted[self._at]
         before = self._ends()
-        if self._peek() == "=":
+        if self._mark() == "=":
             self._at += 1
             self._ends()
         elif not keyword:
             for name in before:
                 found.setdefault(name, [])
-            while self._peek() == "->":
+            while self._mark() == "->":
                 self._at += 1
                 after = self._ends()
                 for name in after:
                     found.setdefault(name, []).extend(before)
                 before = after
-        while self._peek() == "[":
-            while self._peek() != "]":
+        while self._mark() == "[":
+            while self._mark() != "]":
                 self._at += 1
             self._at += 1
-        if self._peek() in (";", ","):
+        if self._mark() in (";", ","):
             self._at += 1
 
     def _ends(self) -> list[str]:
@@ -221,10 +224,10 @@ class _Dot:
             return [self._tokens[self._at - 1]]
         self._take("{")
         names = []
-        while self._peek() != "}":
+        while self._mark() != "}":
             if self._is_name():
                 names.append(self._peek())
-            elif self._peek() not in (";", ","):
+            elif self._mark() not in (";", ","):
                 raise self._unreadable(self._peek())
             self._at += 1
         self._at += 1
@@ -239,8 +242,13 @@ class _Dot:
             raise self._unreadable("the end of the text")
         return self._tokens[self._at]
 
+    def _mark(self) -> str:
+        """The next token if it is a mark; a name may look like one."""
+        token = self._peek()
+        return "" if self._names[self._at] else token
+
     def _take(self, token: str) -> None:
-        if self._peek() != token:
+        if self._mark() != token:
             raise self._unreadable(self._peek())
         self._at += 1
 

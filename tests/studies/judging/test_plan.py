@@ -28,7 +28,8 @@ def test_every_method_of_the_recipe_can_be_built(plan: Plan) -> None:
         assert one.problem == ""
     known = plan.only()
     assert known == plan
-    assert set(plan.datasets) == set(DATASETS)
+    # Judging is of two groups and two classes.
+    assert set(plan.datasets) == set(DATASETS) - {"meps-expenses"}
     methods = {one.method for one in known.methods.values()}
     wanted = {"gear", "graphsage", "gcn", "nifty-sage", "c-enc", "fairgnn", "logistic", "boosting"}
     assert wanted <= methods

@@ -305,7 +305,11 @@ def without_links(neighbors: Neighbors, numbers: Tensor, rate: float) -> Neighbo
         for part in (weight, weight * kept)
     )
     # At the rim of a batch edges are missing: they are counted at their expectation.
-    degree = left + (1 - rate) * (neighbors.degree[:, 0] - seen)
+    missing = neighbors.degree[:, 0] - seen
+    if neighbors.weighted:
+        # Neighbours who were sampled may stand for more weight than there is.
+        missing = missing.clamp(min=0)
+    degree = left + (1 - rate) * missing
     edges = torch.stack([column, row])[:, kept]
     return Neighbors.of_edges(edges, weight[kept], degree, neighbors.weighted)
 
