@@ -134,6 +134,9 @@ def test_the_page_and_the_folder_carry_the_groups(audit: Audit, tmp_path: Path) 
     assert again.metrics == audit.metrics
     text = render_page(again)
     assert "Everybody is in group 2" in text
+    worlds = [row for row in audit.flips if row.intervention.startswith(("group", "mixed"))]
+    most = max(worlds, key=lambda row: row.rate).intervention
+    assert f"({most})." in text
     assert "largest gap" in text
     assert "From group to group" in text
     assert "to each group in turn or evenly mixed" in text

@@ -136,8 +136,8 @@ def _meanings(audit: Audit) -> dict[str, str]:
 
 def _of_a_number(name: str, levels: Sequence[float]) -> dict[str, str]:
     each = {
-        f"quantile {level:g}": f"Everybody's {name} is {plain(value)}, which {level:.0%} of the "
-        "people do not exceed."
+        f"quantile {level:g}": f"Everybody's {name} is {plain(value)}, which at least "
+        f"{level:.0%} of the people do not exceed."
         for level, value in zip(LEVELS, levels, strict=True)
     }
     return {

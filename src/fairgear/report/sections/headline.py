@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from fairgear.auditing import Audit
 from fairgear.auditing.probes import UNSTABLE
+from fairgear.graph.attributes import LEVELS
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Interval, Metric
 from fairgear.report.charts import Range, Scale, ranged, scale_over
-from fairgear.report.numbers import between, count, measure, percent, plain
+from fairgear.report.numbers import between, count, group_name, measure, percent, plain
 
 # The names of worlds whose flips are averaged begin so, where there are not two groups.
 WORLDS = ("group", "mixed", "quantile")
@@ -137,9 +138,15 @@ def _reference(audit: Audit, name: str) -> tuple[float | None, str]:
 
 
 def _most_changes(audit: Audit) -> str:
-    """The world in which most answers change."""
+    """The world in which most answers change, with the group's name or the number's value."""
     worlds = [row for row in audit.flips if row.intervention.startswith(WORLDS)]
-    return max(worlds, key=lambda row: row.rate).intervention
+    world = max(worlds, key=lambda row: row.rate).intervention
+    if world == "mixed":
+        return world
+    if audit.names.number:
+        value = dict(zip(LEVELS, audit.names.levels, strict=True))[float(world.split()[1])]
+        return f"{world}: {audit.names.number} {plain(value)}"
+    return group_name(int(world.split()[1]), audit.names)
 
 
 def _placebo_rate(audit: Audit) -> float | None:
