@@ -175,7 +175,7 @@ def _answers(audit: Audit) -> tuple[str, ...]:
 def _set_to(audit: Audit) -> str:
     if audit.names.number:
         return f"{audit.names.number} is that of five quantiles in turn, or somebody else's"
-    if len(audit.groups) == 2:
+    if audit.two_groups:
         return "sensitive attribute is set, to 0, to 1 or half and half"
     return "sensitive attribute is set, to each group in turn or evenly mixed"
 
@@ -278,10 +278,10 @@ def _facts(audit: Audit) -> tuple[tuple[str, str], ...]:
         facts.append(("trained on", count(graph.train)))
     if audit.names.number:
         facts += [("sensitive attribute", audit.names.number), ("ranges", count(len(audit.groups)))]
-    elif len(audit.groups) == 2:
+    elif audit.two_groups:
         facts.append(("sensitive attribute is 1", percent(graph.sensitive_rate)))
     else:
-        facts.append(("groups", count(len(audit.groups))))
+        facts.append(("groups", count(max(len(audit.names.groups), len(audit.groups)))))
     if math.isfinite(graph.positive_rate):
         facts.append(("class 1", percent(graph.positive_rate)))
     chosen = [name for name in ("split", "graph_seed") if name in config]
