@@ -234,7 +234,8 @@ def test_one_of_two_groups_is_audited() -> None:
     classes = two.replace(y=torch.arange(100) % 3, label_kind="multiclass", mechanism=None)
 
     def model(graph: SensitiveGraph) -> NDArray[np.float64]:
-        return np.eye(3)[graph.sens.numpy()]
+        scores: NDArray[np.float64] = np.eye(3)[graph.sens.numpy()]
+        return scores
 
     members = classes.sens.nonzero()[:, 0]
     found = fg.audit(model, classes, nodes=members, other_causal_models=False)
