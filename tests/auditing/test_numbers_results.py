@@ -108,14 +108,19 @@ def test_the_page_says_what_it_is_about(audit: Audit, tmp_path: Path) -> None:
     low = f"{audit.names.levels[0]:g}"
     for text in (
         "The ranges are fifths of the people in the graph, by their age",
-        f"Everybody&#39;s age is {low}, which 5% of the people do not exceed.",
+        f"Everybody&#39;s age is {low}, which at least 5% of the people do not exceed.",
         "everybody&#39;s age is that of five quantiles in turn, or somebody else&#39;s",
         f"age {audit.names.groups[0]}",
         "From range to range",
         "links within a range",
-        "In the world with most changes",
     ):
         assert text in words, text
+    most = max(
+        (row for row in audit.flips if row.intervention.startswith("quantile")),
+        key=lambda row: row.rate,
+    )
+    value = audit.names.levels[LEVELS.index(float(most.intervention.split()[1]))]
+    assert f"({most.intervention}: age {value:g})" in words
     assert "set to each of five of its quantiles" in card
     assert f"age {audit.names.groups[4]}" in card
     for text in ("group 0", "half and half", "to 0, to 1"):

@@ -28,7 +28,7 @@ from fairgear.graph import Attributes, split
 from fairgear.methods.baselines.cenc import Cenc
 from fairgear.methods.baselines.nifty import flipped
 from fairgear.nn.sens_code import SensCode
-from fairgear.report import render_page
+from fairgear.report import model_card, render_page
 
 SETTINGS = SyntheticSettings(n=200, d_z=10, d=5, threshold=0.3, a=0.05, groups=3)
 
@@ -134,6 +134,9 @@ def test_the_page_and_the_folder_carry_the_groups(audit: Audit, tmp_path: Path) 
     assert again.metrics == audit.metrics
     text = render_page(again)
     assert "Everybody is in group 2" in text
+    worlds = [row for row in audit.flips if row.intervention.startswith(("group", "mixed"))]
+    most = max(worlds, key=lambda row: row.rate).intervention
+    assert f"({most})." in text
     assert "largest gap" in text
     assert "From group to group" in text
     assert "to each group in turn or evenly mixed" in text
@@ -209,3 +212,32 @@ def test_two_models_are_compared_on_all_groups(graph: SensitiveGraph, audit: Aud
     same = {row.metric: row for row in compare_people(audit.people, audit.people).rows}
     assert same["delta_dp"].difference == 0
     assert 0 in same["delta_dp"].interval
+
+
+@pytest.mark.parametrize("audited", [(0, 1), (2,)])
+def test_groups_of_whom_nobody_is_audited_have_their_worlds(
+    graph: SensitiveGraph, audited: tuple[int, ...]
+) -> None:
+    """Two groups among the audited people are not a graph of two groups."""
+    nodes = torch.isin(graph.sens, torch.tensor(audited)).nonzero()[:, 0]
+    found = fg.audit(copies, graph, nodes=nodes, other_causal_models=False)
+    assert not found.two_groups
+    text = render_page(found)
+    for group in range(3):
+        assert f"Everybody is in group {group}" in text
+    assert "to each group in turn or evenly mixed" in text
+    assert "half and half" not in model_card(found)
+
+
+def test_one_of_two_groups_is_audited() -> None:
+    two = split(sample(SyntheticSettings(n=100, d_z=10, d=5, threshold=0.3), seed=3), seed=0)
+    classes = two.replace(y=torch.arange(100) % 3, label_kind="multiclass", mechanism=None)
+
+    def model(graph: SensitiveGraph) -> NDArray[np.float64]:
+        scores: NDArray[np.float64] = np.eye(3)[graph.sens.numpy()]
+        return scores
+
+    members = classes.sens.nonzero()[:, 0]
+    found = fg.audit(model, classes, nodes=members, other_causal_models=False)
+    assert len(found.groups) == 1
+    assert "half and half" in render_page(found)

@@ -147,7 +147,7 @@ class _Rules:
         """The signed figures; None where they are not of the same two groups and class."""
         audit = each[0].audit
         found = [one.estimates[key] for one in each if key in one.estimates]
-        one_gap = len(audit.groups) == 2 and len(audit.target.classes) <= 2
+        one_gap = audit.two_groups and len(audit.target.classes) <= 2
         if not one_gap or not found or any(math.isnan(one.signed) for one in found):
             return None
         return [one.signed for one in found], [one.signed_interval for one in found]

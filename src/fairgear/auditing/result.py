@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from html import escape
@@ -190,6 +191,11 @@ class Audit:
         )
         title = f"{self.model.name} on {self.setup.dataset}, {self.setup.people:,} people"
         return f"<table><caption>{escape(title)}</caption>{rows}</table>"
+
+    @property
+    def two_groups(self) -> bool:
+        """Whether everybody is in one of two groups, audited or not."""
+        return math.isfinite(self.graph.sensitive_rate)
 
     def self_flips(self) -> pd.DataFrame:
         """The share whose answer changes with their own group, from each group (rows) to each.

@@ -63,7 +63,7 @@ def model_card(audit: Audit) -> str:
 
 def _reading(audit: Audit) -> str:
     """What δCF is, for people who have not seen it before."""
-    two = _WORLDS_OF_TWO if len(audit.groups) == 2 else _WORLDS_OF_GROUPS
+    two = _WORLDS_OF_TWO if audit.two_groups else _WORLDS_OF_GROUPS
     return " ".join((_READING, _WORLDS_OF_A_NUMBER if audit.names.number else two, _USELESS))
 
 

@@ -80,7 +80,7 @@ def render_page(audit: Audit) -> str:
         level=numbers.level_of(audit.setup.level),
         headline=headline(audit),
         flips=flip_section(audit),
-        diagnostics=audit.diagnostics and diagnostics_section(audit.diagnostics),
+        diagnostics=audit.diagnostics and diagnostics_section(audit.diagnostics, audit.names),
         diagram=audit.diagnostics and drawing(audit.diagnostics),
         groups=group_section(audit),
         unknown=audit.unknown and unknown_section(audit, audit.unknown),

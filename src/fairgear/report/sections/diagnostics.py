@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from fairgear.auditing.result import Names
 from fairgear.causal import Diagnostics
 from fairgear.causal.diagnostics import Effect
 from fairgear.metrics import Interval
-from fairgear.report.numbers import between, count, measure, percent, plain
+from fairgear.report.numbers import between, count, group_name, measure, percent, plain
+from fairgear.report.sections.groups import MANY
 
 _WORLDS = {"half": "half are 1"}
 _STANDING = {
@@ -66,17 +68,28 @@ class DiagnosticsSection:
     effects: tuple[tuple[str, str, tuple[str, ...]], ...]
     quality: tuple[Explained, ...]
 
+    @property
+    def upright(self) -> bool:
+        """Whether worlds are rows of the table: as columns, so many would not fit on a screen."""
+        return len(self.interventions) > MANY
 
-def _world(intervention: str) -> str:
-    """What a whole-graph intervention is called: "all 2" is everybody in group 2."""
+
+def _world(intervention: str, names: Names) -> str:
+    """What a whole-graph intervention is called: "all 2" is everybody in group 2.
+
+    Of two groups, which are called 0 and 1 everywhere, the number is enough.
+    """
+    group = intervention.removeprefix("all ")
+    if len(names.groups) > 2 and group != intervention:
+        return group_name(int(group), names)
     return _WORLDS.get(intervention, intervention.replace("all ", "everybody is "))
 
 
-def diagnostics_section(found: Diagnostics) -> DiagnosticsSection:
+def diagnostics_section(found: Diagnostics, names: Names) -> DiagnosticsSection:
     """The section on one causal model."""
     return DiagnosticsSection(
         standing=_STANDING[found.exact],
-        interventions=tuple(_world(effect.intervention) for effect in found.effects),
+        interventions=tuple(_world(effect.intervention, names) for effect in found.effects),
         effects=tuple(
             (name, meaning, tuple(shown(effect) for effect in found.effects))
             for name, meaning, shown in _FIGURES

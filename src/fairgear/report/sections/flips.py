@@ -119,11 +119,13 @@ def _meanings(audit: Audit) -> dict[str, str]:
     """What each intervention is; with several groups or a number, one for each world."""
     if audit.names.number:
         return _of_a_number(audit.names.number, audit.names.levels)
-    if len(audit.groups) == 2:
+    if audit.two_groups:
         return _INTERVENTIONS
+    # Worlds are of all groups, also of those of whom nobody is audited.
+    worlds = {row.intervention for row in audit.flips if row.intervention.startswith("group ")}
     each = {
-        f"group {one.group}": f"Everybody is in {group_name(one.group, audit.names)}."
-        for one in audit.groups
+        f"group {group}": f"Everybody is in {group_name(group, audit.names)}."
+        for group in sorted(int(world.removeprefix("group ")) for world in worlds)
     }
     mean = "The mean over the worlds: the δCF at the top of this page."
     own = "The person alone is in another group, drawn at random."
@@ -136,8 +138,8 @@ def _meanings(audit: Audit) -> dict[str, str]:
 
 def _of_a_number(name: str, levels: Sequence[float]) -> dict[str, str]:
     each = {
-        f"quantile {level:g}": f"Everybody's {name} is {plain(value)}, which {level:.0%} of the "
-        "people do not exceed."
+        f"quantile {level:g}": f"Everybody's {name} is {plain(value)}, which at least "
+        f"{level:.0%} of the people do not exceed."
         for level, value in zip(LEVELS, levels, strict=True)
     }
     return {

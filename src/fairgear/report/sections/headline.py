@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from fairgear.auditing import Audit
 from fairgear.auditing.probes import UNSTABLE
+from fairgear.graph.attributes import LEVELS
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Interval, Metric
 from fairgear.report.charts import Range, Scale, ranged, scale_over
-from fairgear.report.numbers import between, count, measure, percent, plain
+from fairgear.report.numbers import between, count, group_name, measure, percent, plain
 
 # The names of worlds whose flips are averaged begin so, where there are not two groups.
 WORLDS = ("group", "mixed", "quantile")
@@ -137,9 +138,15 @@ def _reference(audit: Audit, name: str) -> tuple[float | None, str]:
 
 
 def _most_changes(audit: Audit) -> str:
-    """The world in which most answers change."""
+    """The world in which most answers change, with the group's name or the number's value."""
     worlds = [row for row in audit.flips if row.intervention.startswith(WORLDS)]
-    return max(worlds, key=lambda row: row.rate).intervention
+    world = max(worlds, key=lambda row: row.rate).intervention
+    if world == "mixed":
+        return world
+    if audit.names.number:
+        value = dict(zip(LEVELS, audit.names.levels, strict=True))[float(world.split()[1])]
+        return f"{world}: {audit.names.number} {plain(value)}"
+    return group_name(int(world.split()[1]), audit.names)
 
 
 def _placebo_rate(audit: Audit) -> float | None:
@@ -168,7 +175,7 @@ def _answers(audit: Audit) -> tuple[str, ...]:
 def _set_to(audit: Audit) -> str:
     if audit.names.number:
         return f"{audit.names.number} is that of five quantiles in turn, or somebody else's"
-    if len(audit.groups) == 2:
+    if audit.two_groups:
         return "sensitive attribute is set, to 0, to 1 or half and half"
     return "sensitive attribute is set, to each group in turn or evenly mixed"
 
@@ -271,10 +278,10 @@ def _facts(audit: Audit) -> tuple[tuple[str, str], ...]:
         facts.append(("trained on", count(graph.train)))
     if audit.names.number:
         facts += [("sensitive attribute", audit.names.number), ("ranges", count(len(audit.groups)))]
-    elif len(audit.groups) == 2:
+    elif audit.two_groups:
         facts.append(("sensitive attribute is 1", percent(graph.sensitive_rate)))
     else:
-        facts.append(("groups", count(len(audit.groups))))
+        facts.append(("groups", count(max(len(audit.names.groups), len(audit.groups)))))
     if math.isfinite(graph.positive_rate):
         facts.append(("class 1", percent(graph.positive_rate)))
     chosen = [name for name in ("split", "graph_seed") if name in config]
