@@ -6,7 +6,7 @@ import numpy as np
 
 from fairgear.compiled import compiled
 from fairgear.egos.close import estimate
-from fairgear.egos.flood import Flood, basin, dry, flood_scores, level, spill, sweep
+from fairgear.egos.flood import Flood, basin, dry, flood_scores, level, level_arcs, spill, sweep
 from fairgear.egos.push import Flags, Floats, Graph, Ints, Keys, State, begin, clear, make, push
 from fairgear.egos.ranking import TIE, first_places, leading, margin, scores
 
@@ -46,6 +46,7 @@ def search(
     visits: bool,
     budget: int,
     directed: bool,
+    ending: Floats,
     ids: Ints,
     mask: Flags,
     uncertified: Flags,
@@ -62,7 +63,7 @@ def search(
     flood, label = dry(len(component) if len(component) <= SPILL_NODES else 0), -1
     # Visits grow with the degree, and so does what is unsettled: it is bounded, not estimated.
     # Where shares differ, nobody has measured how far an estimate is off.
-    estimated = close and not visits and len(graph[4]) == 0
+    estimated = close and not visits and graph[4] is None
     coarse = ROUGH if estimated else COARSE
     enough = LOOSE if close else TIE
     for row in range(len(sources)):
@@ -75,7 +76,9 @@ def search(
             size = few if few <= k else size
         if k == 1 or size == 1:
             continue
-        threshold = tolerance if tolerance > 0.0 else min(coarse, 0.5 / graph[3][centre])
+        # Where degrees are 1, what begins at the centre is so much larger.
+        first = coarse * (graph[2][centre] / graph[3][centre])
+        threshold = tolerance if tolerance > 0.0 else min(first, 0.5 / graph[3][centre])
         state, count, threshold = _reach(
             graph, centre, min(k, size), alpha, threshold, budget, estimated, state
         )
@@ -101,6 +104,7 @@ def search(
                 enough,
                 budget,
                 directed,
+                ending,
                 state,
                 count,
                 flood,
@@ -186,6 +190,7 @@ def _refine(
     enough: float,
     budget: int,
     directed: bool,
+    ending: Floats,
     state: State,
     count: int,
     flood: Flood,
@@ -200,7 +205,7 @@ def _refine(
     root = (1.0 - alpha) / (1.0 + np.sqrt(1.0 - (1.0 - alpha) ** 2))
     # Over-relaxation may diverge where the walk is not reversible.
     relaxation = 1.0 if directed else 1.0 + root * root
-    shared = len(graph[4]) > 0
+    shared = graph[4] is not None
     # Where shares differ, visits of one node are bounded by the sum of what is unsettled alone.
     unbounded = shared and visits
     top = UNBOUNDED if unbounded else float(most)
@@ -256,7 +261,9 @@ def _refine(
             reached = size
         left = budget - followed
         if spilt:
-            if not shared or not (directed or visits):
+            if len(ending) > 0:
+                level_arcs(flood, ending)
+            elif not shared or not (directed or visits):
                 level(flood)
             followed += sweep(graph, alpha, relaxation, threshold, left, flood)
         else:
