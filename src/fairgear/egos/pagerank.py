@@ -132,6 +132,9 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
     """The egos of `nodes` (rows; default: all) with what is known of their certainty."""
     sources = structure.canonical.numbers[checked_rows(nodes, structure.num_nodes)].numpy()
     m, visits = len(sources), how.rank_by == "visits"
+    # What only a proof, and only an estimate, reads.
+    close = how.precision == "close" and not visits
+    exact = how.tolerance is None and not close and not visits
     if how.steps is None:
         ids, mask, uncertified = search_egos(
             structure.pushed(visits=visits),
@@ -141,7 +144,8 @@ def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = Non
             sources,
             how,
             directed=structure.canonical.directed,
-            ending=None if visits or how.tolerance else structure.ending(how.alpha),
+            ahead=structure.pushed(visits=True) if close else None,
+            ending=structure.ending(how.alpha) if exact else None,
         )
     else:
         ids, mask = np.empty((m, how.k), np.int64), np.zeros((m, how.k), np.bool_)
@@ -166,6 +170,7 @@ def search_egos(
     how: PageRank,
     *,
     directed: bool = False,
+    ahead: Graph | None = None,
     ending: Floats | None = None,
 ) -> tuple[Ints, Flags, Flags]:
     """Members, mask and doubt of the egos of `sources`; all are numbers, not rows."""
@@ -178,6 +183,7 @@ def search_egos(
         part = slice(start, stop)
         search.search(
             graph,
+            graph if ahead is None else ahead,
             twins,
             component,
             component_size,

@@ -35,6 +35,7 @@ SPILL_NODES = 2**18
 @compiled
 def search(
     graph: Graph,
+    ahead: Graph,
     twins: Keys,
     component: Keys,
     component_size: Ints,
@@ -54,17 +55,17 @@ def search(
     """Fill rows of `ids`, `mask` and `uncertified` for `sources`.
 
     Tolerance 0 means: refine until an estimate (`close`) or a proof confirms the members.
-    `most` is the greatest degree. In a directed graph, a component is one of the edges whatever
-    their directions, and holds all who can be reached.
+    `most` is the greatest degree, and `ahead` what `estimate` reads. In a directed graph, a
+    component is one of the edges whatever their directions, and holds all who can be reached.
     """
     k = ids.shape[1]
     state = make(ROOM)
     # Most nodes share a component, which is then prepared once.
     flood, label = dry(len(component) if len(component) <= SPILL_NODES else 0), -1
     # Visits grow with the degree, and so does what is unsettled: it is bounded, not estimated.
-    # Where shares differ, nobody has measured how far an estimate is off.
-    estimated = close and not visits and graph[4] is None
-    coarse = ROUGH if estimated else COARSE
+    estimated = close and not visits
+    # Where shares differ, neighbours say less of each other.
+    coarse = ROUGH if estimated and graph[4] is None else COARSE
     enough = LOOSE if close else TIE
     for row in range(len(sources)):
         centre = sources[row]
@@ -87,7 +88,7 @@ def search(
             sure = tolerance > 0.0 or count == size
         elif estimated:
             best, sure, state, count = estimate(
-                graph, twins, centre, k, alpha, threshold, state, count
+                graph, ahead, twins, centre, k, alpha, threshold, state, count
             )
         else:
             best, sure, state, count, flood, label = _refine(
