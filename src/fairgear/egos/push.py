@@ -129,7 +129,7 @@ def grow(state: State, count: int, needed: int, begin: int, end: int, arrived: i
 
 
 @compiled
-def part(shares: Floats | None, edge: int) -> float:
+def part(shares: Floats | None, edge: int | np.uint64) -> float:
     """The share that an edge gets; where all get the same, this is compiled to nothing."""
     if shares is None:
         return 1.0
