@@ -14,6 +14,7 @@ from torch import Tensor
 from fairgear import SensitiveGraph
 from fairgear.egos import EgoIndex, NearbyEgos, PageRank, Structure, find_egos, top_k_pagerank
 from fairgear.egos.batches import unpack
+from fairgear.egos.flood import dry, level_arcs
 from fairgear.errors import GraphError
 from fairgear.graph import directed_edges, undirected_edges
 from tests.egos.plain import overlap
@@ -21,7 +22,7 @@ from tests.graphs import linked_graph
 
 Floats = NDArray[np.float64]
 N = 900
-KINDS = ["directed", "sparse", "weighted", "both", "acyclic", "stars"]
+KINDS = ["directed", "sparse", "weighted", "both", "acyclic", "stars", "bow"]
 
 
 @cache
@@ -32,6 +33,10 @@ def links(kind: str) -> tuple[Tensor, Tensor | None, bool]:
     pairs = torch.from_numpy(rng.integers(0, N, (2, count)))
     if kind == "acyclic":
         pairs = torch.stack([pairs.max(dim=0).values, pairs.min(dim=0).values])
+    if kind == "bow":
+        # A core, those who point into it and those whom it points to.
+        part = np.arange(N) % 3
+        pairs = pairs[:, torch.from_numpy(part[pairs[0]] <= part[pairs[1]])]
     if kind == "stars":
         # Many who point to the same few, and are told apart by their ids alone.
         pairs = torch.stack([torch.arange(N), torch.arange(N) % 7])
@@ -91,7 +96,7 @@ def test_members_are_those_of_the_dense_inverse(kind: str, rank_by: str) -> None
     if kind != "stars":
         # Row and column are not the same thing, or this test could not tell them apart.
         assert found_of(egos.ids, egos.mask, scores.T) < 0.99
-    if kind not in ("acyclic", "stars"):
+    if kind not in ("acyclic", "stars", "bow"):
         # There, many scores are equal that no symmetry explains.
         assert egos.uncertified.float().mean() < 0.05
     for i in torch.nonzero(~egos.uncertified).flatten().tolist():
@@ -104,6 +109,42 @@ def test_members_are_those_of_the_dense_inverse(kind: str, rank_by: str) -> None
             assert row.max() <= last * (1 + 1e-12) + 1e-18
         else:
             assert row.max() == 0
+
+
+@pytest.mark.parametrize("kind", ["directed", "both", "bow", "sparse"])
+def test_chances_to_end_near_the_core_are_those_of_the_dense_inverse(kind: str) -> None:
+    edges, weight, directed = links(kind)
+    structure = Structure.of(edges, N, edge_weight=weight, directed=directed)
+    graph = nx.DiGraph(map(tuple, edges.T.tolist()))
+    core = max(nx.strongly_connected_components(graph), key=len)
+    one = next(iter(core))
+    near = np.array([*nx.ancestors(graph, one), one])
+    expected = exact(kind)[near].sum(axis=0)
+    found = structure.ending(0.15)
+    assert np.abs(found - expected).max() < 1e-12
+    assert set(np.flatnonzero(found).tolist()) == set(near.tolist())
+
+
+def test_what_is_level_is_settled_at_once_to_the_same_scores() -> None:
+    edges, _, _ = links("bow")
+    structure = Structure.of(edges, N, directed=True)
+    rng = np.random.default_rng(1)
+    nodes = np.arange(N, dtype=np.int32)
+    flood = dry(N)
+    flood = (*flood[:3], nodes, *flood[4:])
+    residual, settled = flood[0], flood[1]
+    residual[:N], settled[:N] = rng.random(N), rng.random(N)
+    # Rows of the inverse say what becomes of what is unsettled.
+    before = settled[:N] + residual[:N] @ exact("bow")
+    level_arcs(flood, structure.ending(0.15))
+    after = settled[:N] + residual[:N] @ exact("bow")
+    assert np.abs(after - before).max() < 1e-12
+    assert abs(residual[:N][structure.ending(0.15) > 0].sum()) < 1e-12
+    # Where few are reached, nothing happens.
+    residual[30:] = 0.0
+    kept = residual.copy()
+    level_arcs(flood, structure.ending(0.15))
+    assert np.array_equal(residual, kept)
 
 
 @pytest.mark.parametrize("rank_by", ["importance", "visits"])

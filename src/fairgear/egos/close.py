@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairgear.compiled import compiled
-from fairgear.egos.push import Floats, Graph, Ints, Keys, State, Table, find, push
+from fairgear.egos.push import Floats, Graph, Ints, Keys, State, Table, find, part, push
 from fairgear.egos.ranking import TIE, first_places, first_twin, margin, scores
 
 # A lead is accepted above LEVEL times the mean ρ around the best, divided by the root of the number
@@ -34,23 +34,25 @@ LOOKS = 256
 
 
 @compiled
-def _pull(graph: Graph, node: int, table: Table) -> tuple[float, int]:
-    """Mean of ρ over the neighbours of `node`, and how many were looked at."""
-    indptr, indices, degrees = graph[0], graph[1], graph[2]
-    first, last = indptr[node], indptr[node] + degrees[node]
+def _pull(ahead: Graph, node: int, table: Table) -> tuple[float, int]:
+    """Mean of ρ where the step from `node` ends, and at how many neighbours was looked."""
+    indptr, indices, lengths, _, shares = ahead
+    first, last = indptr[node], indptr[node] + lengths[node]
     step = 1 + (last - first - 1) // LOOKS
-    total, looks = 0.0, 0
+    total, chance, looks = 0.0, 0.0, 0
     for edge in range(first, last, step):
         looks += 1
+        chance += part(shares, edge)
         entry = table[find(table, indices[edge])]
         if entry["residual"] > 0.0:
-            total += entry["residual"] / entry["degree"]
-    return total / looks, looks
+            total += part(shares, edge) * (entry["residual"] / entry["degree"])
+    return total / chance if looks > 0 else 0.0, looks
 
 
 @compiled
 def estimate(
     graph: Graph,
+    ahead: Graph,
     twins: Keys,
     centre: int,
     k: int,
@@ -59,7 +61,10 @@ def estimate(
     state: State,
     count: int,
 ) -> tuple[Keys, bool, State, int]:
-    """The members other than the centre, whether their lead is clear, and the state after it."""
+    """The members other than the centre, whether their lead is clear, and the state after it.
+
+    `ahead` has the steps of walks, which are those of `graph` unless shares differ.
+    """
     budget = min(BUDGET + PER_NEIGHBOUR * graph[2][centre], MOST)
     followed = 0
     while True:
@@ -68,7 +73,7 @@ def estimate(
         )
         best = first_places(centre, k - 1, estimates, nodes, 0.0, -1.0)
         near, slack, unpushed, looks = _near(
-            graph, twins, centre, alpha, greatest, state[0], nodes, estimates, best
+            ahead, twins, centre, alpha, greatest, state[0], nodes, estimates, best
         )
         followed += looks
         nodes, estimates, weights = nodes[near], estimates[near], weights[near]
@@ -104,7 +109,7 @@ def estimate(
 
 @compiled
 def _near(
-    graph: Graph,
+    ahead: Graph,
     twins: Keys,
     centre: int,
     alpha: float,
@@ -126,7 +131,7 @@ def _near(
     lowest = np.inf
     for place in best:
         chosen[place] = True
-        mean, looks = _pull(graph, first_twin(twins, nodes[place], centre), table)
+        mean, looks = _pull(ahead, first_twin(twins, nodes[place], centre), table)
         estimates[place] += factor * mean
         lowest = min(lowest, estimates[place])
         level += mean
@@ -145,7 +150,7 @@ def _near(
         if not chosen[place]:
             if estimates[place] + reach < lowest:
                 continue
-            mean, looks = _pull(graph, first_twin(twins, nodes[place], centre), table)
+            mean, looks = _pull(ahead, first_twin(twins, nodes[place], centre), table)
             estimates[place] += factor * mean
             looked += looks
         near[held] = place

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fairgear.compiled import compiled
-from fairgear.egos.push import Floats, Graph, Keys, Table
+from fairgear.egos.push import Floats, Graph, Keys, Table, part
 from fairgear.egos.ranking import first_twin
 
 # Nodes of a block.
@@ -93,12 +93,34 @@ def level(flood: Flood) -> None:
 
 
 @compiled
+def level_arcs(flood: Flood, ending: Floats) -> None:
+    """The same where edges have directions, for those who can reach the core.
+
+    `ending` is the chance that a walk from each node ends among them, 0 for all others. Whom few of
+    them can reach gains nothing: the others have nothing unsettled, and would get it here.
+    """
+    residual, settled, _, members, _, _ = flood
+    total, touched, count = 0.0, 0, 0
+    for node in members:
+        if ending[node] > 0.0:
+            total += residual[node]
+            touched += residual[node] != 0.0
+            count += 1
+    if 2 * touched <= count:
+        return
+    constant = total / count
+    for node in members:
+        if ending[node] > 0.0:
+            residual[node] -= constant
+            settled[node] += constant * ending[node]
+
+
+@compiled
 def sweep(
     graph: Graph, alpha: float, relaxation: float, threshold: float, budget: int, flood: Flood
 ) -> int:
     """Push, in rounds over the component, until every |r[u]| ≤ threshold · degree(u)."""
     indptr, indices, lengths, _, shares = graph
-    shared = len(shares) > 0
     residual, settled, weights, _, _, blocks = flood
     followed = 0
     active = True
@@ -122,13 +144,9 @@ def sweep(
                 share = (1.0 - alpha) * moved / weights[node]
                 begin, end = indptr[node], indptr[node] + lengths[node]
                 followed += end - begin
-                if shared:
-                    for edge in range(begin, end):
-                        at = np.uint64(edge)
-                        residual[np.uint64(indices[at])] += share * shares[at]
-                    continue
                 for edge in range(begin, end):
-                    residual[np.uint64(indices[np.uint64(edge)])] += share
+                    at = np.uint64(edge)
+                    residual[np.uint64(indices[at])] += share * part(shares, at)
     return followed
 
 

@@ -73,7 +73,7 @@ class NearbyEgos:
             self._new_components(touched, sources),
         ):
             near: Lists = (lists.begin, lists.ends, lists.degree)
-            graph: Graph = (*near, lists.degree, np.empty(0))
+            graph: Graph = (*near, lists.degree, None)
             ids, mask, _ = search_egos(
                 graph, self._twins, self._component, self._size, sources, how
             )

@@ -131,21 +131,26 @@ def top_k_pagerank(
 def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = None) -> Egos:
     """The egos of `nodes` (rows; default: all) with what is known of their certainty."""
     sources = structure.canonical.numbers[checked_rows(nodes, structure.num_nodes)].numpy()
-    m = len(sources)
+    m, visits = len(sources), how.rank_by == "visits"
+    # What only a proof, and only an estimate, reads.
+    close = how.precision == "close" and not visits
+    exact = how.tolerance is None and not close and not visits
     if how.steps is None:
         ids, mask, uncertified = search_egos(
-            structure.pushed(visits=how.rank_by == "visits"),
+            structure.pushed(visits=visits),
             structure.twins,
             structure.component,
             structure.component_size,
             sources,
             how,
             directed=structure.canonical.directed,
+            ahead=structure.pushed(visits=True) if close else None,
+            ending=structure.ending(how.alpha) if exact else None,
         )
     else:
         ids, mask = np.empty((m, how.k), np.int64), np.zeros((m, how.k), np.bool_)
         uncertified = np.zeros(m, np.bool_)
-        _power_egos(structure, sources, how.alpha, how.steps, how.rank_by == "visits", ids, mask)
+        _power_egos(structure, sources, how.alpha, how.steps, visits, ids, mask)
     doubtful = int(uncertified.sum())
     if doubtful:
         log(f"egos: {doubtful} of {m} have a last place that is tied, nearly, or past the budget")
@@ -165,6 +170,8 @@ def search_egos(
     how: PageRank,
     *,
     directed: bool = False,
+    ahead: Graph | None = None,
+    ending: Floats | None = None,
 ) -> tuple[Ints, Flags, Flags]:
     """Members, mask and doubt of the egos of `sources`; all are numbers, not rows."""
     m, most = len(sources), int(graph[3].max())
@@ -176,6 +183,7 @@ def search_egos(
         part = slice(start, stop)
         search.search(
             graph,
+            graph if ahead is None else ahead,
             twins,
             component,
             component_size,
@@ -187,6 +195,7 @@ def search_egos(
             how.rank_by == "visits",
             search.BUDGET,
             directed,
+            np.empty(0) if ending is None else ending,
             ids[part],
             mask[part],
             uncertified[part],

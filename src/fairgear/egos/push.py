@@ -34,8 +34,8 @@ Table = NDArray[np.void]
 # Where the neighbours of each node begin, the neighbours of all nodes, and how many each has.
 Lists: TypeAlias = tuple[Ints, Keys, Keys]
 # The same, degrees (1 where edges have directions or weights), and there the share of each
-# neighbour; of length 0 elsewhere.
-Graph: TypeAlias = tuple[Ints, Keys, Keys, Keys, Floats]
+# neighbour, None elsewhere: numba compiles what is called with either.
+Graph: TypeAlias = tuple[Ints, Keys, Keys, Keys, Floats | None]
 # Table, settled part of each slot, slots in the order touched, and two queues of slots.
 State: TypeAlias = tuple[Table, Floats, Keys, Keys, Keys]
 
@@ -129,9 +129,18 @@ def grow(state: State, count: int, needed: int, begin: int, end: int, arrived: i
 
 
 @compiled
+def part(shares: Floats | None, edge: int | np.uint64) -> float:
+    """The share that an edge gets; where all get the same, this is compiled to nothing."""
+    if shares is None:
+        return 1.0
+    return float(shares[edge])
+
+
+@compiled
 def _spread(
-    degrees: Keys,
-    neighbours: Keys,
+    graph: Graph,
+    first: int,
+    last: int,
     share: float,
     threshold: float,
     table: Table,
@@ -142,8 +151,11 @@ def _spread(
 ) -> tuple[int, int]:
     # A function of its own, with room made before: where arrays may be replaced inside the loop,
     # numba counts references for every edge, at six times the cost.
+    _, indices, _, degrees, shares = graph
     mask = len(table) - 1
-    for neighbour in neighbours:
+    for edge in range(first, last):
+        at = np.uint64(edge)
+        neighbour = indices[at]
         key = neighbour + 1
         # Unsigned: no check for negative indices.
         slot = np.uint64((key * SPREAD) & mask)
@@ -155,7 +167,7 @@ def _spread(
             entry["degree"] = degrees[neighbour]
             touched[count] = slot
             count += 1
-        residual = entry["residual"] + share
+        residual = entry["residual"] + share * part(shares, at)
         entry["residual"] = residual
         degree = entry["degree"]
         if abs(residual) > threshold * degree and degree > 0:
@@ -163,73 +175,6 @@ def _spread(
             queue[waiting] = slot
             waiting += 1
     return count, waiting
-
-
-@compiled
-def _spread_shares(
-    degrees: Keys,
-    neighbours: Keys,
-    shares: Floats,
-    total: float,
-    threshold: float,
-    table: Table,
-    touched: Keys,
-    count: int,
-    queue: Keys,
-    waiting: int,
-) -> tuple[int, int]:
-    """The same where neighbours get different shares of a total."""
-    mask = len(table) - 1
-    for place in range(len(neighbours)):
-        neighbour = neighbours[place]
-        key = neighbour + 1
-        slot = np.uint64((key * SPREAD) & mask)
-        while table[slot]["key"] != key and table[slot]["key"] != EMPTY:
-            slot = np.uint64((slot + 1) & mask)
-        entry = table[slot]
-        if entry["key"] == EMPTY:
-            entry["key"] = key
-            entry["degree"] = degrees[neighbour]
-            touched[count] = slot
-            count += 1
-        residual = entry["residual"] + total * shares[place]
-        entry["residual"] = residual
-        degree = entry["degree"]
-        if abs(residual) > threshold * degree and degree > 0:
-            entry["degree"] = -degree
-            queue[waiting] = slot
-            waiting += 1
-    return count, waiting
-
-
-@compiled
-def _spread_all(
-    degrees: Keys,
-    neighbours: Keys,
-    shares: Floats,
-    share: float,
-    threshold: float,
-    table: Table,
-    touched: Keys,
-    count: int,
-    queue: Keys,
-    waiting: int,
-) -> tuple[int, int]:
-    """The share to each neighbour, or of it what `shares` say, if there are any."""
-    if len(shares) > 0:
-        return _spread_shares(
-            degrees,
-            neighbours,
-            shares,
-            share,
-            threshold,
-            table,
-            touched,
-            count,
-            queue,
-            waiting,
-        )
-    return _spread(degrees, neighbours, share, threshold, table, touched, count, queue, waiting)
 
 
 @compiled
@@ -250,7 +195,7 @@ def push(
     first node; all scores of other nodes then miss the same factor.
     Returns the state, how many nodes it touches and the edges followed.
     """
-    indptr, indices, lengths, degrees, shares = graph
+    indptr, lengths = graph[0], graph[2]
     table, settled, touched, queue, following = state
     waiting = 0
     for place in range(count):
@@ -289,10 +234,10 @@ def push(
                     waiting,
                     arrived,
                 )
-            count, arrived = _spread_all(
-                degrees,
-                indices[first:last],
-                shares[first:last],
+            count, arrived = _spread(
+                graph,
+                first,
+                last,
                 (1.0 - alpha) * moved / degree,
                 threshold,
                 table,

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairgear.compiled import compiled
 from fairgear.egos.close import estimate
-from fairgear.egos.flood import Flood, basin, dry, flood_scores, level, spill, sweep
+from fairgear.egos.flood import Flood, basin, dry, flood_scores, level, level_arcs, spill, sweep
 from fairgear.egos.push import Flags, Floats, Graph, Ints, Keys, State, begin, clear, make, push
 from fairgear.egos.ranking import TIE, first_places, leading, margin, scores
 
@@ -35,6 +35,7 @@ SPILL_NODES = 2**18
 @compiled
 def search(
     graph: Graph,
+    ahead: Graph,
     twins: Keys,
     component: Keys,
     component_size: Ints,
@@ -46,6 +47,7 @@ def search(
     visits: bool,
     budget: int,
     directed: bool,
+    ending: Floats,
     ids: Ints,
     mask: Flags,
     uncertified: Flags,
@@ -53,17 +55,17 @@ def search(
     """Fill rows of `ids`, `mask` and `uncertified` for `sources`.
 
     Tolerance 0 means: refine until an estimate (`close`) or a proof confirms the members.
-    `most` is the greatest degree. In a directed graph, a component is one of the edges whatever
-    their directions, and holds all who can be reached.
+    `most` is the greatest degree, and `ahead` what `estimate` reads. In a directed graph, a
+    component is one of the edges whatever their directions, and holds all who can be reached.
     """
     k = ids.shape[1]
     state = make(ROOM)
     # Most nodes share a component, which is then prepared once.
     flood, label = dry(len(component) if len(component) <= SPILL_NODES else 0), -1
     # Visits grow with the degree, and so does what is unsettled: it is bounded, not estimated.
-    # Where shares differ, nobody has measured how far an estimate is off.
-    estimated = close and not visits and len(graph[4]) == 0
-    coarse = ROUGH if estimated else COARSE
+    estimated = close and not visits
+    # Where shares differ, neighbours say less of each other.
+    coarse = ROUGH if estimated and graph[4] is None else COARSE
     enough = LOOSE if close else TIE
     for row in range(len(sources)):
         centre = sources[row]
@@ -75,7 +77,9 @@ def search(
             size = few if few <= k else size
         if k == 1 or size == 1:
             continue
-        threshold = tolerance if tolerance > 0.0 else min(coarse, 0.5 / graph[3][centre])
+        # Where degrees are 1, what begins at the centre is so much larger.
+        first = coarse * (graph[2][centre] / graph[3][centre])
+        threshold = tolerance if tolerance > 0.0 else min(first, 0.5 / graph[3][centre])
         state, count, threshold = _reach(
             graph, centre, min(k, size), alpha, threshold, budget, estimated, state
         )
@@ -84,7 +88,7 @@ def search(
             sure = tolerance > 0.0 or count == size
         elif estimated:
             best, sure, state, count = estimate(
-                graph, twins, centre, k, alpha, threshold, state, count
+                graph, ahead, twins, centre, k, alpha, threshold, state, count
             )
         else:
             best, sure, state, count, flood, label = _refine(
@@ -101,6 +105,7 @@ def search(
                 enough,
                 budget,
                 directed,
+                ending,
                 state,
                 count,
                 flood,
@@ -186,6 +191,7 @@ def _refine(
     enough: float,
     budget: int,
     directed: bool,
+    ending: Floats,
     state: State,
     count: int,
     flood: Flood,
@@ -200,7 +206,7 @@ def _refine(
     root = (1.0 - alpha) / (1.0 + np.sqrt(1.0 - (1.0 - alpha) ** 2))
     # Over-relaxation may diverge where the walk is not reversible.
     relaxation = 1.0 if directed else 1.0 + root * root
-    shared = len(graph[4]) > 0
+    shared = graph[4] is not None
     # Where shares differ, visits of one node are bounded by the sum of what is unsettled alone.
     unbounded = shared and visits
     top = UNBOUNDED if unbounded else float(most)
@@ -256,7 +262,9 @@ def _refine(
             reached = size
         left = budget - followed
         if spilt:
-            if not shared or not (directed or visits):
+            if len(ending) > 0:
+                level_arcs(flood, ending)
+            elif not shared or not (directed or visits):
                 level(flood)
             followed += sweep(graph, alpha, relaxation, threshold, left, flood)
         else:

@@ -8,10 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse import csgraph
 from torch import Tensor
 
 from fairgear.compiled import compiled
-from fairgear.egos.push import Graph, Ints, Keys
+from fairgear.egos.push import Floats, Graph, Ints, Keys
+from fairgear.egos.search import SPILL_NODES
 from fairgear.graph import validation
 from fairgear.graph.canonical import Canonical
 from fairgear.hashing import mix
@@ -79,7 +81,7 @@ class Structure:
     @property
     def arrays(self) -> Graph:
         """What a push reads, where edges have neither directions nor weights."""
-        return self.indptr, self.indices, self.degrees, self.degrees, np.empty(0)
+        return self.indptr, self.indices, self.degrees, self.degrees, None
 
     def pushed(self, *, visits: bool) -> Graph:
         """What a push for one of the rankings reads."""
@@ -111,6 +113,28 @@ class Structure:
         backwards = adjacency.T.tocsr()
         backwards.sort_indices()
         return backwards
+
+    def ending(self, alpha: float) -> Floats:
+        """The chance that a walk from each node ends among those who can reach the core; else 0.
+
+        The core is the largest set of nodes who can all reach each other. Of no length without
+        directions, where every walk ends in its component, and where a push stays in its table.
+        """
+        if not self.canonical.directed or self.num_nodes > SPILL_NODES:
+            return np.empty(0)
+        walk = self.shares(visits=True)
+        label = csgraph.connected_components(walk, connection="strong")[1]
+        core = int(np.argmax(label == np.argmax(np.bincount(label))))
+        inside = np.zeros(self.num_nodes)
+        back = walk.T.tocsr()
+        inside[csgraph.breadth_first_order(back, core, return_predecessors=False)] = 1.0
+        chance = inside
+        # What is not known after so many steps is less than rounding.
+        for _ in range(int(np.ceil(-37.0 / np.log1p(-alpha)))):
+            before, chance = chance, inside * (alpha + (1.0 - alpha) * (walk @ chance))
+            if np.abs(before - chance).max() < 1e-15 * alpha:
+                break
+        return chance
 
     @property
     def num_nodes(self) -> int:
