@@ -31,13 +31,16 @@ from fairgear.auditing.sensitivity import (
 )
 from fairgear.auditing.unknown import has_unknown
 from fairgear.auditing.worlds import Worlds
-from fairgear.causal import CausalModel, FeatureCausalModel, changed_groups
+from fairgear.causal import CausalModel, Diagnostics, FeatureCausalModel, changed_groups
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, Target, groups_of
 from fairgear.graph.targets import known_labels
 from fairgear.graph.unknown import Unknown
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Estimate, Interval
 from fairgear.metrics.disagreement import TOLERANCE
+
+# Worlds with so many times the links of the graph, or so many times fewer, are warned of.
+_DENSER = 2.0
 
 
 def audit(
@@ -303,6 +306,7 @@ def _effects(
     alone = sample(worlds.graph, rows, len(rows) if most is None else most, worlds.seed)
     effects = measure_effects(adapter, worlds, rows, factual, alone)
     notes.extend(_about_worlds(worlds, worlds.causal_model, effects, len(rows)))
+    notes.extend(_other_density(worlds.diagnostics))
     notes.extend(_home_ground(adapter.original, worlds))
     return effects
 
@@ -374,6 +378,24 @@ def _about_worlds(
                 f"whose own value {state} in at least one of the {worlds.draws} draws."
             )
     return notes
+
+
+def _other_density(diagnostics: Diagnostics) -> list[str]:
+    """A warning where a world has far more links than the graph, or far fewer."""
+    shares = {
+        one.intervention: one.after.edges / one.before.edges
+        for one in diagnostics.effects
+        if one.before.edges
+    }
+    far = {name: share for name, share in shares.items() if not 1 / _DENSER < share < _DENSER}
+    if not far:
+        return []
+    name = max(far, key=lambda name: abs(math.log(max(far[name], 1e-9))))
+    return [
+        f"Worlds of the causal model differ in their number of links: {far[name]:.2g} times as many "
+        f"where {name!r} is set. Flips there follow from that too, but not in the rows with links "
+        "fixed."
+    ]
 
 
 def _who_judges(worlds: Worlds) -> str:
