@@ -392,9 +392,9 @@ def _other_density(diagnostics: Diagnostics) -> list[str]:
         return []
     name = max(far, key=lambda name: abs(math.log(max(far[name], 1e-9))))
     return [
-        f"Worlds of the causal model differ in their number of links: {far[name]:.2g} times as many "
-        f"where {name!r} is set. Flips there follow from that too, but not in the rows with links "
-        "fixed."
+        f"Worlds of the causal model differ in their number of links: {far[name]:.2g} times as "
+        f"many where {name!r} is set. Flips there follow from that too, but not in the rows with "
+        "links fixed."
     ]
 
 
