@@ -2,7 +2,7 @@
 
     .venv/bin/python -m benchmarks.attribute_kinds                     # every kind
     .venv/bin/python -m benchmarks.attribute_kinds directed weighted
-    .venv/bin/python -m benchmarks.attribute_kinds --fairness-weight 20   # further rows of Gear
+    .venv/bin/python -m benchmarks.attribute_kinds --set causal=shift     # further rows of Gear
     .venv/bin/python -m benchmarks.attribute_kinds --table             # the table from the rows
 
 One row a kind, a method and a seed, which is that of the graph, of its split and of the training.
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 from numpy.typing import NDArray
 
 import fairgear as fg
@@ -123,12 +124,13 @@ def main() -> None:
     """Measure what is missing, then show the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", help=f"some of {', '.join(KINDS)}; all if not given")
-    parser.add_argument("--fairness-weight", type=float, help="of Gear, in rows of its own")
+    parser.add_argument("--set", nargs="+", help="settings of Gear, in rows of its own")
     parser.add_argument("--table", action="store_true", help="measure nothing, show the rows")
     given = parser.parse_args()
     compared: list[tuple[str, Row]] = [(method, {}) for method in COMPARED]
-    if given.fairness_weight is not None:
-        compared = [("gear", {"fairness_weight": given.fairness_weight})]
+    if given.set:
+        pairs = (one.partition("=") for one in given.set)
+        compared = [("gear", {name: yaml.safe_load(value) for name, _, value in pairs})]
     found = pd.read_csv(ROWS) if ROWS.exists() else pd.DataFrame(columns=KEY)
     for kind in [] if given.table else given.kinds or list(KINDS):
         for seed in range(SEEDS):
