@@ -255,7 +255,7 @@ class CellModel(FeatureModel):
         raise GraphError(what, "a number", "groups", step)
 
     def _along(self, old: Floats, before: Floats, after: Floats, noise: Noise) -> Floats:
-        """The same as `_numbers` where the attribute is a number."""
+        """The same as `_numbers` where the attribute is a number; `fit` refuses one without it."""
         raise NotImplementedError
 
     def _titled(self) -> list[tuple[str, tuple[int, ...]]]:
