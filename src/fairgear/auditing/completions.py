@@ -113,7 +113,7 @@ class _Rules:
                 changes |= {item.name: value, ends[item.name]: interval}
             elif all(isinstance(one, float) for one in values):
                 changes[item.name] = _mean(values)
-        made: T = replace(records[0], **changes)  # type: ignore[type-var]
+        made: T = replace(records[0], **changes)  # type: ignore[type-var]  # as above
         return made
 
     def metrics(
