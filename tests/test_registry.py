@@ -152,4 +152,4 @@ def test_a_run_takes_a_class_by_module_and_name(package: Path, tmp_path: Path) -
     out = tmp_path / "run"
     typed = ["run", "synthetic", "--method", "plugged_code:Plugged", "--out", str(out)]
     assert main([*typed, "--quick"]) == 0
-    assert (out / "metrics.json").exists()
+    assert (out / "audit.json").exists()

@@ -12,7 +12,7 @@ import pytest
 
 from fairgear.cli import main
 
-FILES = {"metrics.json", "people.parquet", "report.html", "model-card.md"}
+FILES = {"audit.json", "people.parquet", "report.html", "model-card.md"}
 # Little to do: one draw, two people alone, no other causal model.
 # What a quick audit or run does not measure.
 UNUSUAL = [f"delta_cf_{which}" for which in ("min", "max", "any", "all", "released")]
@@ -89,7 +89,7 @@ def audit(*typed: str, out: Path | str) -> int:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
+    found: dict[str, Any] = json.loads((folder / "audit.json").read_text())
     return found
 
 

@@ -82,7 +82,7 @@ def test_a_run_is_audited_on_the_people_that_it_kept(run: Path, tmp_path: Path) 
     """Without a word on data, split or seed: the audit finds them, and the run's own numbers."""
     assert audit("run", out=tmp_path) == 0
     found = results(tmp_path)
-    ran = json.loads((run / "metrics.json").read_text())
+    ran = json.loads((run / "audit.json").read_text())
     assert (found["setup"]["dataset"], found["setup"]["seed"]) == ("people", 3)
     assert found["model"]["kind"] == "fairgear method"
     assert found["metrics"] == ran["metrics"]

@@ -56,7 +56,7 @@ def out(folder: Path) -> Path:
 def test_a_run_leaves_a_report_in_the_words_of_the_data(finished: Path) -> None:
     left = {entry.name for entry in out(finished).iterdir()}
     assert left == {
-        *("config.yaml", "metrics.json", "people.parquet", "predictions.parquet"),
+        *("config.yaml", "audit.json", "people.parquet", "predictions.parquet"),
         *("model", "report.html", "model-card.md"),
     }
     table = people()
@@ -68,7 +68,7 @@ def test_a_run_leaves_a_report_in_the_words_of_the_data(finished: Path) -> None:
     assert predicted.y.tolist() == (table.approved == "no").astype(int).tolist()
     assert predicted.label_name.tolist() == np.where(predicted.label == 1, "no", "yes").tolist()
     assert predicted.split.value_counts().to_dict() == {"train": 240, "val": 80, "test": 80}
-    results = json.loads((out(finished) / "metrics.json").read_text())
+    results = json.loads((out(finished) / "audit.json").read_text())
     assert results["metrics"]["auroc"] is not None
     assert results["graph"]["name"] == "people"
     assert "people.csv" in (out(finished) / "report.html").read_text()
@@ -86,7 +86,7 @@ def test_the_settings_hold_all_that_was_typed(finished: Path, tmp_path: Path) ->
         config = str(out(finished) / "config.yaml")
         assert main(["run", "--config", config, "--out", str(tmp_path / "again")]) == 0
     one, other = (
-        json.loads((folder / "metrics.json").read_text())
+        json.loads((folder / "audit.json").read_text())
         for folder in (out(finished), tmp_path / "again")
     )
     assert one["metrics"] == other["metrics"]
@@ -98,7 +98,7 @@ def test_changed_data_are_not_the_same_run(
 ) -> None:
     command = ["people.csv", *RIGHT, "--similarity", "0.7", "--positive", "no"]
     config = out(finished) / "config.yaml"
-    results = (out(finished) / "metrics.json").read_bytes()
+    results = (out(finished) / "audit.json").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(finished)
         assert run(*command) == 0
@@ -117,7 +117,7 @@ def test_changed_data_are_not_the_same_run(
             assert settled("people.csv", *again[:2], out=tmp_path / "out").data.label == "approved"
         finally:
             Path("people.csv").write_text(before)
-    assert (out(finished) / "metrics.json").read_bytes() == results
+    assert (out(finished) / "audit.json").read_bytes() == results
 
 
 def test_embed_takes_the_same_options_and_needs_no_label(
@@ -326,7 +326,7 @@ def test_graphs_and_edge_lists_run_too(tmp_path: Path, monkeypatch: pytest.Monke
     for number, typed in enumerate(commands):
         # A network that reads the edges and is quickly trained.
         assert main(["run", *typed, *GCN, "--quick", "--out", str(number)]) == 0
-        results = json.loads((tmp_path / str(number) / "metrics.json").read_text())
+        results = json.loads((tmp_path / str(number) / "audit.json").read_text())
         found.append((results["provenance"]["data_sha256"], results["metrics"]))
         predicted = pd.read_parquet(tmp_path / str(number) / "predictions.parquet")
         assert predicted.node_name.tolist() == people().id.tolist()

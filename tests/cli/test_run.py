@@ -52,13 +52,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def results(out: Path) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads((out / "metrics.json").read_text())
+    read: dict[str, Any] = json.loads((out / "audit.json").read_text())
     return read
 
 
 def test_a_run_leaves_what_it_says(finished: Path) -> None:
     names = {
-        *("config.yaml", "metrics.json", "people.parquet", "predictions.parquet"),
+        *("config.yaml", "audit.json", "people.parquet", "predictions.parquet"),
         *("model", "report.html", "model-card.md"),
     }
     assert {entry.name for entry in finished.iterdir()} == names
@@ -94,12 +94,12 @@ def test_the_saved_model_gives_the_predictions_again(finished: Path) -> None:
 def test_json_is_all_there_is_on_stdout_and_a_finished_run_is_not_run_again(
     finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = (finished / "metrics.json").stat().st_mtime_ns
+    before = (finished / "audit.json").stat().st_mtime_ns
     assert run("--json", out=finished) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out) == results(finished)
     assert "nothing to do" in captured.err
-    assert (finished / "metrics.json").stat().st_mtime_ns == before
+    assert (finished / "audit.json").stat().st_mtime_ns == before
 
 
 def test_the_settings_of_a_run_give_the_same_run(finished: Path, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_damaged_results_are_measured_again_and_leftovers_removed(
     before = results(out)["metrics"]
     left = out / f".metrics.a1b2.json{TEMPORARY}"
     for damage in ('{"metrics": {}, "intervals": {}, "config": {}}', "{"):
-        (out / "metrics.json").write_text(damage)
+        (out / "audit.json").write_text(damage)
         assert RunFolder(out).results() is None
     left.write_text("half")
     assert run(out=out) == 0

@@ -25,7 +25,7 @@ from tests.graph.people import PEOPLE
 from tests.processes import in_processes
 
 FILES = {
-    *("config.yaml", "metrics.json", "people.parquet", "predictions.parquet"),
+    *("config.yaml", "audit.json", "people.parquet", "predictions.parquet"),
     *("model", "report.html", "model-card.md"),
 }
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -53,7 +53,7 @@ def command(out: Path, *more: str) -> list[str]:
 
 
 def results(out: Path) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads((out / "metrics.json").read_text())
+    read: dict[str, Any] = json.loads((out / "audit.json").read_text())
     return read
 
 

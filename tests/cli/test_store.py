@@ -42,7 +42,7 @@ def test_a_run_on_a_stored_graph_is_the_run_on_its_files(here: Path, tmp_path: P
     typed = ["people.parquet", *TYPED[2:], *EDGES, "--out", str(tmp_path / "files")]
     assert main(["run", *typed, *small(20), "--quick"]) == 0
     folders = (here / "runs" / "graph-gear-0", tmp_path / "files")
-    found = [json.loads((folder / "metrics.json").read_text()) for folder in folders]
+    found = [json.loads((folder / "audit.json").read_text()) for folder in folders]
     assert found[0]["metrics"] == found[1]["metrics"]
     assert found[0]["provenance"]["data_sha256"] == found[1]["provenance"]["data_sha256"]
     tables = [pd.read_parquet(folder / "predictions.parquet") for folder in folders]

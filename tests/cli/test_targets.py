@@ -67,7 +67,7 @@ def test_a_run_with_a_report(
     assert main(typed(folder, label, out, "--method", method)) == 0
     said = capsys.readouterr().err
     assert f"{label}: {read_as}" in said
-    found = json.loads((folder / out / "metrics.json").read_text())
+    found = json.loads((folder / out / "audit.json").read_text())
     assert found["target"]["kind"] == ("regression" if label == "income" else "multiclass")
     assert {wanted, "delta_cf", "delta_cf_size", "r2"} <= set(found["metrics"])
     assert "Are people treated alike?" in (folder / out / "report.html").read_text()
@@ -99,7 +99,7 @@ def test_the_saved_model_is_audited_on_a_part_of_the_table(
         *("--self-people", "3", "--out", str(folder / f"{label}-part")),
     ]
     assert main(command) == 0
-    found = json.loads((folder / f"{label}-part" / "metrics.json").read_text())
+    found = json.loads((folder / f"{label}-part" / "audit.json").read_text())
     classes = ["high", "low", "middle", "top"] if label == "level" else []
     assert found["target"]["classes"] == classes
     assert (

@@ -67,7 +67,7 @@ def test_the_files_and_fields_are_those_of_the_page(blocks: list[Block], folder:
     told = {name for name in first_cells(text) if "." in name and "_" not in name}
     assert {path.name for path in compared.iterdir()} == told | {"against"}
     assert Audit.load(compared).model.name == "mymodels:by_income"
-    facts = json.loads((compared / "metrics.json").read_text(encoding="utf-8"))
+    facts = json.loads((compared / "audit.json").read_text(encoding="utf-8"))
     for field in facts:
         assert f"`{field}`" in text
     for field in (*facts["model"], *facts["setup"]):

@@ -68,7 +68,7 @@ def test_only_the_method_that_asks_neighbours_depends_on_them(blocks: list[Block
 
 
 def test_the_command_line_took_it(blocks: list[Block], folder: Path) -> None:
-    results = json.loads((folder / "audited" / "metrics.json").read_text(encoding="utf-8"))
+    results = json.loads((folder / "audited" / "audit.json").read_text(encoding="utf-8"))
     assert results["model"]["name"] == "examples.own_method:own"
 
 

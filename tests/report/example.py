@@ -93,7 +93,7 @@ def hostile(value: Any, text: str = HOSTILE) -> Any:
 def example_data() -> dict[str, Any]:
     """The same audit as JSON holds it."""
     return {
-        "format": 3,
+        "format": 4,
         "model": {"name": "loans-gnn-v3", "kind": "PyTorch module", "threshold": 0.5},
         "setup": {
             "dataset": "synthetic",

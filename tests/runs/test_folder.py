@@ -14,7 +14,7 @@ from fairgear.files import TEMPORARY, json_ready
 from fairgear.runs.folder import AuditFolder
 from tests.auditing.models import Constant, Everything, small_graph
 
-FILES = {"metrics.json", "people.parquet", "report.html", "model-card.md"}
+FILES = {"audit.json", "people.parquet", "report.html", "model-card.md"}
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_what_is_no_audit_is_one_line(everything: Audit, tmp_path: Path, damage:
     with pytest.raises(FileError) as caught:
         Audit.load(folder.path)
     assert str(caught.value) == (
-        f"folder {tmp_path}: got no metrics.json and people.parquet of this version of fairgear; "
+        f"folder {tmp_path}: got no audit.json and people.parquet of this version of fairgear; "
         "allowed: the folder of a finished run or audit. Next: check the path, or run the command "
         "on that folder again."
     )
@@ -132,10 +132,10 @@ def test_a_lost_or_damaged_table_is_one_line(everything: Audit, tmp_path: Path) 
     folder = AuditFolder(tmp_path)
     folder.write(everything)
     folder.people.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(FileError, match=r"no metrics\.json"):
+    with pytest.raises(FileError, match=r"no audit\.json"):
         Audit.load(folder.path)
     folder.people.unlink()
-    with pytest.raises(FileError, match=r"no metrics\.json"):
+    with pytest.raises(FileError, match=r"no audit\.json"):
         Audit.load(folder.path)
 
 

@@ -20,7 +20,7 @@ from fairgear.studies import task
 from fairgear.studies.task import check_folder, run_cell
 from tests.studies.toy import toy_study
 
-RESULTS = {"config.yaml", "metrics.json"}
+RESULTS = {"config.yaml", "audit.json"}
 EVERYTHING = RESULTS | {"people.parquet", "predictions.parquet", "model"}
 EVERYTHING |= {"report.html", "model-card.md"}
 

@@ -23,6 +23,7 @@ from fairgear.auditing.provenance import Provenance
 from fairgear.auditing.records import from_json
 from fairgear.auditing.sensitivity import Dose, Sensitivity
 from fairgear.auditing.unknown import UnknownPeople
+from fairgear.auditing.what_if import WhatIf
 from fairgear.causal import Diagnostics
 from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
@@ -33,9 +34,9 @@ from fairgear.graph.targets import BINARY, Target, is_known
 from fairgear.metrics import EVERY_METRIC, Interval, rate_interval
 from fairgear.training import History
 
-FORMAT = 3
+FORMAT = 4
 # The files of a saved audit.
-RESULTS, PEOPLE = "metrics.json", "people.parquet"
+RESULTS, PEOPLE = "audit.json", "people.parquet"
 UNKNOWN_NOTE = (
     "Unknown sensitive attributes have the values of the first completion in ΔDP, ΔEO and R² here, "
     "and flips are means over the completions; intervals do not contain what differs between them."
@@ -150,6 +151,7 @@ class Audit:
         target: what is predicted: classes or a number.
         unknown: people whose attribute is unknown, where there are any; then figures are means
             over completions, and the table of people has `sens_known`.
+        what_if: some people in other worlds, one by one; None where that was not computed.
     """
 
     model: ModelInfo
@@ -173,6 +175,7 @@ class Audit:
     provenance: Provenance | None = None
     target: Target = BINARY
     unknown: UnknownPeople | None = None
+    what_if: WhatIf | None = None
 
     def __repr__(self) -> str:
         shown = ("accuracy", "auroc", "rmse", "delta_cf", "delta_cf_max", "r2")
@@ -329,7 +332,7 @@ class Audit:
         return from_json(cls, {**data, "people": people})
 
     def save(self, folder: Path | str) -> None:
-        """Write `people.parquet` and, once that is complete, `metrics.json` to a folder."""
+        """Write `people.parquet` and, once that is complete, `audit.json` to a folder."""
         folder = Path(folder)
         if writes():
             (folder / RESULTS).unlink(missing_ok=True)

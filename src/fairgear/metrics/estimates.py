@@ -45,7 +45,7 @@ from fairgear.registry import Registry
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure of predictions, as `metrics.json` (`name`) and tables (`label`) call it."""
+    """A measure of predictions, as `audit.json` (`name`) and tables (`label`) call it."""
 
     name: str
     label: str

@@ -18,7 +18,7 @@ AGAINST = "against"
 
 
 class AuditFolder:
-    """`metrics.json`, `people.parquet`, `report.html` and `model-card.md`."""
+    """`audit.json`, `people.parquet`, `report.html` and `model-card.md`."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -33,7 +33,7 @@ class AuditFolder:
         return AuditFolder(self.path / AGAINST)
 
     def write(self, audit: Audit) -> None:
-        """Write all files; `metrics.json` comes last, so that it implies the others."""
+        """Write all files; `audit.json` comes last, so that it implies the others."""
         if writes():
             self.metrics.unlink(missing_ok=True)
             if audit.comparison is None:
@@ -126,7 +126,7 @@ class RunFolder(AuditFolder):
             return None
 
     def keep_results_alone(self) -> None:
-        """Remove everything except the settings and `metrics.json`."""
+        """Remove everything except the settings and `audit.json`."""
         for folder in (self.model, self.checkpoint):
             shutil.rmtree(folder, ignore_errors=True)
         for file in (self.predictions, self.people, self.report, self.card):
