@@ -89,22 +89,28 @@ class Names:
         classes: of the classes.
         number: the name of the sensitive attribute if it is a number, else empty.
         levels: the values that everybody is set to, where it is a number.
+        attribute: the name of the sensitive attribute, such as "sex" or "race, sex".
+        label: the name of the column that is predicted.
     """
 
     groups: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     number: str = ""
     levels: tuple[float, ...] = ()
+    attribute: str = ""
+    label: str = ""
 
     @classmethod
     def of(cls, graph: SensitiveGraph) -> Names:
         """Those of a graph."""
         groups, classes = (tuple(graph.get(key) or ()) for key in ("sens_names", "label_names"))
+        attribute = ", ".join(one.name for one in graph.sensitive_attributes)
+        label = str(graph.get("label_name") or "")
         if graph.attributes is None or not graph.continuous:
-            return cls(groups, classes)
+            return cls(groups, classes, attribute=attribute, label=label)
         sens = graph.sens.cpu().numpy()
         levels = tuple(quantile_levels(sens).tolist())
-        return cls(Bands.of(sens).names, classes, graph.attributes.name, levels)
+        return cls(Bands.of(sens).names, classes, graph.attributes.name, levels, attribute, label)
 
 
 @dataclass(frozen=True)

@@ -46,11 +46,13 @@ def published_graph(
         "sens_column": names.index(dataset.sensitive),
         "feature_names": names,
         "name": dataset.name,
+        "sens_name": dataset.sensitive,
+        "label_name": dataset.label,
     }
     if isinstance(joined_by, SimilarityRule):
         return similarity_graph(raw, rule=joined_by, join=cached_edges, **fields)
     scale = ColumnScale.of(raw, fields["sens_column"])
-    return SensitiveGraph(scale(raw), joined_by, **fields)
+    return SensitiveGraph(scale(raw), joined_by, scale=scale, **fields)
 
 
 def alike_graph(dataset: Dataset, frame: pd.DataFrame) -> SensitiveGraph:

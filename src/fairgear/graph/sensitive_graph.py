@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import validation
-from fairgear.graph.attributes import Attributes, Bands
+from fairgear.graph.attributes import Attribute, Attributes, Bands
 from fairgear.graph.canonical import Canonical
 from fairgear.graph.edges import closed_neighborhood_mean, sort_edges, sorting_order
 from fairgear.graph.targets import Target, check_labels
@@ -45,7 +45,8 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         edge_index: (2, E), no self-loops; stored sorted. Both directions of each edge, or each arc
             once, from row 0 to row 1, if `directed`.
         y: labels: classes from 0 as int64, −1 where unknown, or numbers as float64, NaN where
-            unknown; all unknown if not given. A field `label_names` may name the classes.
+            unknown; all unknown if not given. Fields `label_name` and `label_names` may name
+            the label and its classes, and `sens_name` and `sens_names` two groups.
         sens: everybody's group by the sensitive attributes, int64: 0 and 1 for the binary kind,
             0 to m − 1 for the categorical one; the number itself, float64, for the continuous one.
         sens_known: whose attribute is known, True or False; None where everybody's is. For the
@@ -228,6 +229,16 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             step = f'compare two groups, such as --sensitive "{name}<40"'
             raise GraphError(f"sensitive attribute {name!r}", "a number", "groups", step)
         return 2 if self.attributes is None else len(self.attributes)
+
+    @property
+    def sensitive_attributes(self) -> tuple[Attribute, ...]:
+        """The sensitive attributes in the words of the data, as far as it has any."""
+        if self.attributes is not None:
+            return self.attributes.each
+        column = self.sens_column
+        known = self.get("sens_name") or ("" if column is None else self.feature_names[column])
+        values = tuple(map(str, self.get("sens_names") or ("0", "1")))
+        return (Attribute(str(known) or "sens", values),)
 
     @property
     def target(self) -> Target:

@@ -60,6 +60,16 @@ class ColumnScale:
             scaled[:, self.kept] = raw[:, self.kept]
         return scaled.float()
 
+    def inverse(self, x: Tensor) -> Tensor:
+        """The table from which features were scaled, float64, up to their rounding."""
+        x = x.double()
+        low, high = self.low.to(x), self.high.to(x)
+        span = high - low
+        table = torch.where(span > 0, low + (x + 1) / 2 * span, x + low)
+        if self.kept is not None:
+            table[:, self.kept] = x[:, self.kept]
+        return table
+
 
 @dataclass(frozen=True, eq=False)
 class SimilarityMechanism:

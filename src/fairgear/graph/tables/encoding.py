@@ -204,6 +204,16 @@ class Encoding:
             scaled[:, self.sens_column] = values[:, self.sens_column]
         return scaled
 
+    def unstandardized(self, values: Floats) -> Floats:
+        """What `standardized` made these values of."""
+        if self.mean is None or self.spread is None:
+            return values
+        spread = np.array(self.spread)
+        found: Floats = values * np.where(spread > 0, spread, 1.0) + np.array(self.mean)
+        if self.sens_column is not None:
+            found[:, self.sens_column] = values[:, self.sens_column]
+        return found
+
     @property
     def unit(self) -> tuple[int, float] | None:
         """See `SimilarityRule`: that of a sensitive number where the others are standardized."""
