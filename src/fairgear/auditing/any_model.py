@@ -22,6 +22,7 @@ from fairgear.auditing.family import OWN
 from fairgear.auditing.measures import collecting, factual_estimates, sentence, summarise_groups
 from fairgear.auditing.people import People, person_ids, sample, select
 from fairgear.auditing.probes import probe
+from fairgear.auditing.references import references
 from fairgear.auditing.result import Audit, ModelInfo, Names, Setup
 from fairgear.auditing.sensitivity import (
     Dose,
@@ -195,6 +196,9 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         notes=(*cautions, *verdict, *notes),
         people=table,
         target=adapter.target,
+        references=references(
+            people, rows, None if worlds.causal_model is None else worlds.strict, adapter.target
+        ),
     )
     return Completed(found, estimates, factual)
 

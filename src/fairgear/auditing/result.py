@@ -21,6 +21,7 @@ from fairgear.auditing.measures import GroupSummary, labelled_metrics
 from fairgear.auditing.probes import Probes
 from fairgear.auditing.provenance import Provenance
 from fairgear.auditing.records import from_json
+from fairgear.auditing.references import Reference
 from fairgear.auditing.sensitivity import Dose, Sensitivity
 from fairgear.auditing.unknown import UnknownPeople
 from fairgear.auditing.what_if import WhatIf
@@ -158,6 +159,7 @@ class Audit:
         unknown: people whose attribute is unknown, where there are any; then figures are means
             over completions, and the table of people has `sens_known`.
         what_if: some people in other worlds, one by one; None where that was not computed.
+        references: by metric, what a copy of the attribute and a constant answer would measure.
     """
 
     model: ModelInfo
@@ -182,6 +184,7 @@ class Audit:
     target: Target = BINARY
     unknown: UnknownPeople | None = None
     what_if: WhatIf | None = None
+    references: dict[str, Reference] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         shown = ("accuracy", "auroc", "rmse", "delta_cf", "delta_cf_max", "r2")

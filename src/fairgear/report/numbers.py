@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 
 from fairgear.auditing.result import Names
@@ -10,6 +11,9 @@ from fairgear.graph.targets import Target
 from fairgear.metrics import Interval
 
 UNDEFINED = "undefined"
+# What a graph without words calls its attribute.
+_NAMELESS = ("", "s", "sens")
+_WORD = re.compile(r"[^\W\d_][\w ,-]*")
 
 
 def measure(value: float | None) -> str:
@@ -119,6 +123,33 @@ def answer_one(text: str, names: Names) -> str:
     """`text` with the name of answer 1 in brackets."""
     known = names.classes
     return text.replace("answer 1", f"answer 1 ({known[1]})") if len(known) == 2 else text
+
+
+def attribute_name(names: Names) -> str:
+    """The sensitive attribute in the words of the data."""
+    name = names.attribute or names.number
+    if name in _NAMELESS:
+        return "the sensitive attribute"
+    return name if _WORD.fullmatch(name) else f"“{name}”"
+
+
+def own_attribute(names: Names, whose: str) -> str:
+    """The same of somebody: "a person's own sex"."""
+    return f"{whose} {attribute_name(names).removeprefix('the ')}"
+
+
+def group_words(group: int, names: Names) -> str:
+    """A group in the words of the data alone, or a range of a number."""
+    known = _name(group, names.groups)
+    if names.number:
+        return f"{names.number} {known}"
+    return f"{attribute_name(names).removeprefix('the ')} {group}" if known is None else known
+
+
+def answer_words(label: int, names: Names) -> str:
+    """An answer of a model of two classes in the words of the data."""
+    known = names.classes[label] if len(names.classes) == 2 else str(label)
+    return f"“{names.label}: {known}”" if names.label else f"“{known}”"
 
 
 def _name(value: int, known: Sequence[str]) -> str | None:
