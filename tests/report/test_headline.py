@@ -28,9 +28,15 @@ def test_guessing_is_called_guessing() -> None:
     assert "close to guessing" in cautions(auroc=(0.58, 0.49, 0.66))
 
 
-def test_a_constant_predictor_is_called_useless() -> None:
+def test_few_changes_are_no_merit_of_a_model_that_guesses() -> None:
+    assert "no merit" in cautions(auroc=(0.51, 0.46, 0.56))
+    strong = {"delta_cf_self": (0.9, 0.8, 1.0), "auroc": (0.51, 0.46, 0.56)}
+    assert "no merit" not in cautions(**strong)
+
+
+def test_a_constant_predictor_is_said_to_tell_nobody_apart() -> None:
     groups = tuple(replace(group, selection_rate=1.0) for group in SOUND.groups)
-    assert "useless" in " ".join(headline(replace(SOUND, groups=groups)).cautions)
+    assert "tells nobody apart" in " ".join(headline(replace(SOUND, groups=groups)).cautions)
 
 
 def test_protocols_that_disagree_are_named() -> None:

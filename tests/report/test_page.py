@@ -23,8 +23,8 @@ from tests.report.example import HOSTILE, example, example_data, hostile, made, 
 from tests.report.markup import Markup
 
 SECTIONS = [
-    *("headline", "comparison", "flips", "causal-models", "causal-model", "groups", "affected"),
-    *("generator", "training", "notes", "settings", "provenance", "reading"),
+    *("verdict", "comparison", "groups", "flips", "causal-models", "causal-model", "affected"),
+    *("measures", "generator", "training", "notes", "settings", "provenance", "reading"),
 ]
 # Parts that an audit may lack, and the sections that go with them.
 OPTIONAL: dict[str, tuple[Any, list[str]]] = {

@@ -43,6 +43,22 @@ def between(ends: Interval, written: Callable[[float], str] = measure) -> str:
     return f"{written(ends.low)} to {written(ends.high)}" if ends.defined else "interval undefined"
 
 
+def between_shares(ends: Interval) -> str:
+    """An interval of a share."""
+    return between(ends, percent)
+
+
+def place(share: float) -> float:
+    """Where a share lies on a scale from nobody to everybody, in hundredths."""
+    # Rounded so that the page is the same on every machine.
+    return round(100 * min(1.0, max(0.0, share)), 2)
+
+
+def span(ends: Interval) -> float:
+    """How long an interval of a share is on that scale."""
+    return round(place(ends.high) - place(ends.low), 2)
+
+
 def signed(value: float | None) -> str:
     """A difference, with its sign."""
     return f"+{measure(value)}" if value is not None and value > 0 else measure(value)
@@ -130,6 +146,8 @@ def attribute_name(names: Names) -> str:
     name = names.attribute or names.number
     if name in _NAMELESS:
         return "the sensitive attribute"
+    first, _, last = name.rpartition(", ")
+    name = f"{first} and {last}" if first else name
     return name if _WORD.fullmatch(name) else f"“{name}”"
 
 

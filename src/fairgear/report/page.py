@@ -32,19 +32,24 @@ from fairgear.report.sections.groups import group_section
 from fairgear.report.sections.headline import headline
 from fairgear.report.sections.training import training_section
 from fairgear.report.sections.unknown import unknown_section
+from fairgear.report.sections.verdict import verdict
+from fairgear.report.text import visible
 
 # Functions that templates write numbers with.
 _FILTERS = (
     numbers.attribute,
     numbers.between,
+    numbers.between_shares,
     numbers.class_name,
     numbers.count,
     numbers.group_name,
     numbers.measure,
     numbers.megabytes,
     numbers.percent,
+    numbers.place,
     numbers.seconds,
     numbers.signed,
+    numbers.span,
     causal_model_chart,
     causal_model_name,
     comparison_chart,
@@ -73,20 +78,26 @@ def render_page(audit: Audit) -> str:
     script, style = _source("page.js"), _source("page.css")
     training = audit.training
     generator = None if training is None else training.generator
+    parts: dict[str, Any] = {
+        "diagnostics": audit.diagnostics and diagnostics_section(audit.diagnostics, audit.names),
+        "unknown": audit.unknown and unknown_section(audit, audit.unknown),
+        "generator": None if generator is None else generator_section(generator),
+        "stages": None if training is None else training_section(training),
+        "notes": _notes(audit),
+    }
     template = _environment().get_template("page.html.j2")
     return template.render(
+        **parts,
         audit=audit,
+        contents=_contents(audit, parts),
         metrics=EVERY_METRIC,
         level=numbers.level_of(audit.setup.level),
+        attribute_name=numbers.attribute_name(audit.names),
+        verdict=verdict(audit),
         headline=headline(audit),
         flips=flip_section(audit),
-        diagnostics=audit.diagnostics and diagnostics_section(audit.diagnostics, audit.names),
         diagram=audit.diagnostics and drawing(audit.diagnostics),
         groups=group_section(audit),
-        unknown=audit.unknown and unknown_section(audit, audit.unknown),
-        generator=None if generator is None else generator_section(generator),
-        stages=None if training is None else training_section(training),
-        notes=_notes(audit),
         # How the audit was made, then the settings of the command.
         settings=[
             *_settings("audit", json_ready(audit.setup)),
@@ -97,6 +108,28 @@ def render_page(audit: Audit) -> str:
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         style=Markup(style),
     )
+
+
+def _contents(audit: Audit, parts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The sections that the page has: their ids, which name their templates too, and titles."""
+    every = (
+        ("verdict", "Verdict", True),
+        ("comparison", "Comparison", audit.comparison),
+        ("groups", "Groups", True),
+        ("flips", "Flips", True),
+        ("causal-models", "Other causal models", audit.causal_models),
+        ("causal-model", "Causal model", parts["diagnostics"]),
+        ("unknown", "Unknown attribute", parts["unknown"]),
+        ("affected", "Most affected people", audit.affected),
+        ("measures", "All measures", True),
+        ("generator", "Generator", parts["generator"]),
+        ("training", "Training", parts["stages"]),
+        ("notes", "Notes", parts["notes"]),
+        ("settings", "Settings", True),
+        ("provenance", "Provenance", True),
+        ("reading", "How to read this", True),
+    )
+    return [(id, title) for id, title, present in every if present]
 
 
 def _settings(title: str, values: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -138,6 +171,7 @@ def _environment() -> Environment:
         loader=PackageLoader("fairgear.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -12,6 +12,7 @@ from fairgear.graph.attributes import LEVELS
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Interval, Metric
 from fairgear.report.charts import Range, Scale, ranged, scale_over
 from fairgear.report.numbers import between, count, group_name, measure, percent, plain
+from fairgear.report.sections.verdict import verdict
 
 # The names of worlds whose flips are averaged begin so, where there are not two groups.
 WORLDS = ("group", "mixed", "quantile")
@@ -210,18 +211,24 @@ def _cautions(audit: Audit) -> tuple[str, ...]:
     if audit.target.is_number and not audit.metrics["r2_prediction"] >= 0.05:
         found.append(
             f"Predictions explain {measure(audit.metrics['r2_prediction'])} of the variance, close "
-            "to the mean for everybody: few changes are no merit here."
+            f"to the mean for everybody.{_no_merit(audit)}"
         )
     auroc = audit.metrics.get("auroc", math.nan)
     ends = audit.intervals.get("auroc", UNDEFINED)
     if auroc < 0.55 or (ends.defined and ends.low <= 0.5):
         found.append(
-            f"AUROC is {measure(auroc)}, close to guessing. A model that cannot tell people apart "
-            "treats everybody alike and is useless: few flips are no merit here."
+            f"AUROC is {measure(auroc)}, close to guessing: it hardly ranks people of class 1 "
+            f"above others.{_no_merit(audit)}"
         )
     if {group.selection_rate for group in audit.groups} in ({0.0}, {1.0}):
-        found.append("Everybody gets the same answer: that is perfectly alike, and useless.")
+        found.append("Everybody gets the same answer: it tells nobody apart.")
     return (*found, *_protocol_cautions(audit))
+
+
+def _no_merit(audit: Audit) -> str:
+    """Of a model whose answers hardly change in other worlds."""
+    alike = verdict(audit).level in ("unsure", "few", "none")
+    return " That few of its answers change is no merit then." if alike else ""
 
 
 def _protocol_cautions(audit: Audit) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fairgear.auditing import Audit
 from fairgear.auditing.family import FIXED, OWN
 from fairgear.metrics import UNDEFINED, Interval
+from fairgear.metrics.disagreement import TOLERANCE
 from fairgear.report.numbers import (
     answer_words,
     attribute_name,
@@ -25,17 +26,18 @@ from fairgear.report.numbers import (
     plain,
 )
 
-# The share of answers from which a verdict is so severe; see docs/auditing.md.
+# A share of answers that change, and the ends of its interval, are judged by these; see
+# docs/auditing.md.
 DECIDES, STRONG, CLEAR, SMALL = 0.5, 0.10, 0.02, 0.05
 # From the most to the least severe.
-LEVELS = ("decides", "strong", "depends", "few", "unsure", "none", "unknown")
+LEVELS = ("decides", "strong", "depends", "unsure", "few", "none", "unknown")
 _COLOURS = {
     "decides": "red",
     "strong": "red",
     "depends": "orange",
+    "unsure": "grey",
     "few": "yellow",
     "none": "green",
-    "unsure": "grey",
     "unknown": "grey",
 }
 # Groups that the first screen shows.
@@ -79,10 +81,12 @@ class Verdict:
 
     Attributes:
         level: one of `LEVELS`.
-        title: a few words.
-        sentences: the figures behind it: the person's own value, everybody's, the bounds.
+        title: what the model does, in a few words.
+        figure: the share that the title rests on, in words; empty where there is none.
+        sentences: the person's own value, everybody's, the bounds.
         accurate: how right the model is, and what the simplest models reach.
         gauges: the same figures on their scales.
+        asked: what the shares of the affected groups are of.
         affected: the groups, the most affected first.
         more: how many further groups there are.
         would_change: what would change the verdict.
@@ -90,9 +94,11 @@ class Verdict:
 
     level: str
     title: str
+    figure: str
     sentences: tuple[str, ...]
     accurate: str
     gauges: tuple[Gauge, ...]
+    asked: str
     affected: tuple[Affected, ...]
     more: int
     would_change: tuple[str, ...]
@@ -105,14 +111,16 @@ class Verdict:
 
 def verdict(audit: Audit) -> Verdict:
     """The verdict of an audit."""
-    level, title = _judged(audit)
+    level, title, figure = _judged(audit)
     groups = _affected(audit)
     return Verdict(
         level=level,
         title=title,
+        figure=figure,
         sentences=_sentences(audit),
         accurate=_accurate(audit),
         gauges=_gauges(audit),
+        asked=_asked(audit),
         affected=groups[:_SHOWN],
         more=max(0, len(groups) - _SHOWN),
         would_change=_would_change(audit),
@@ -120,92 +128,147 @@ def verdict(audit: Audit) -> Verdict:
 
 
 def severity(value: float, ends: Interval) -> str:
-    """One of `LEVELS`, from a share of answers that change and its interval."""
+    """One of `LEVELS`, from a share of answers that change and its interval.
+
+    Without an interval, only a share of one half or more, or none, is judged.
+    """
     if math.isnan(value):
         return "unknown"
     low, high = ends if ends.defined else (0.0, 1.0)
-    if value >= DECIDES:
+    if value >= DECIDES and (low > STRONG or not ends.defined):
         return "decides"
     if low > STRONG:
         return "strong"
     if low > CLEAR:
         return "depends"
-    if value > 0:
-        return "few"
-    return "none" if high <= SMALL else "unsure"
+    if high > STRONG or (value == 0 and high > SMALL):
+        return "unsure"
+    return "few" if value > 0 else "none"
 
 
 def _figure(audit: Audit, name: str) -> tuple[float, Interval]:
     return audit.metrics.get(name, math.nan), audit.intervals.get(name, UNDEFINED)
 
 
-def _judged(audit: Audit) -> tuple[str, str]:
-    """The level and the title: of the most severe of the person's own value, all and bounds."""
-    if len(audit.groups) and _same_for_all(audit):
-        return "unsure", "Gives everybody the same answer"
-    name = attribute_name(audit.names)
-    figures = [_figure(audit, key) for key in ("delta_cf_self", "delta_cf", "delta_cf_max")]
+def _answers(audit: Audit) -> str:
+    """What the model gives: answers, or numbers."""
+    return "predictions" if audit.target.is_number else "answers"
+
+
+def _change(audit: Audit) -> str:
+    """To be another answer, or another number."""
+    if audit.target.is_number:
+        return f"change by more than {plain(TOLERANCE * audit.target.sd)}"
+    return "change"
+
+
+def _judged(audit: Audit) -> tuple[str, str, str]:
+    """Level, title and figure: of the most severe of the own value, everybody's and the bounds."""
+    name, answers, change = attribute_name(audit.names), _answers(audit), _change(audit)
+    keys = ["delta_cf_self", "delta_cf", "delta_cf_max"]
+    models = audit.causal_models
+    if models is None or not models.credible:
+        # Bounds over models that make impossible people are shown, but do not decide.
+        keys.pop()
+    figures = [_figure(audit, key) for key in keys]
     levels = [severity(*figure) for figure in figures]
     worst = min(levels, key=LEVELS.index)
     place = levels.index(worst)
     if worst == "unknown":
-        return worst, f"Not known whether answers depend on {name}"
+        return worst, f"Not known: whether {answers} change with {name}", ""
+    known = [one for value, one in figures if not math.isnan(value)]
+    highest = max(one.high if one.defined else 1.0 for one in known)
+    if worst in ("unsure", "few", "none") and _same_for_all(audit):
+        return "unsure", "Gives everybody the same answer", "nobody’s changed in any world"
     if worst == "none":
-        # The first that is known; the others are no more severe.
-        highest = max(one.high for v, one in figures if not math.isnan(v) and one.defined)
-        return worst, f"No difference larger than {percent(highest)} could hide"
-    if worst == "unsure":
-        high = max(one.high for v, one in figures if not math.isnan(v) and one.defined)
-        return worst, f"Too few people to tell: up to {percent(high)} of answers could depend"
-    everybody = own_attribute(audit.names, "everybody’s")
-    whose = (name, everybody, f"{name}, under another causal model")[place]
+        return worst, f"No difference larger than {percent(highest)} could hide", ""
+    value, ends = figures[place]
+    own, everybody = own_attribute(audit.names, "a person’s own"), "everybody’s"
+    share = f"{percent(value)} of {answers} {change} when"
+    figure = (
+        f"{share} {own} changes",
+        f"{share} {own_attribute(audit.names, everybody)} changes",
+        f"under another causal model, {share} {own_attribute(audit.names, everybody)} changes",
+    )[place]
     words = {
-        "decides": f"Decides by {whose}",
-        "strong": f"Answers depend strongly on {whose}",
-        "depends": f"Answers depend on {whose}",
-        "few": f"Few answers depend on {whose}",
+        "decides": f"Decides by {name}",
+        "strong": f"{answers.capitalize()} depend strongly on {name}",
+        "depends": f"{answers.capitalize()} depend on {name}",
+        "unsure": f"Too few people to tell whether {answers} depend on {name}",
+        "few": f"Few {answers} depend on {name}",
     }
-    return worst, words[worst]
+    if worst == "unsure" and ends.defined:
+        figure += f" ({between(ends, percent)})"
+    return worst, words[worst], figure
 
 
 def _same_for_all(audit: Audit) -> bool:
-    return audit.target.is_binary and (
-        {one.selection_rate for one in audit.groups if one.count} in ({0.0}, {1.0})
-    )
+    """Whether everybody gets the same answer, and nobody another one in any world."""
+    rates = {one.selection_rate for one in audit.groups if one.count}
+    unmoved = all(row.rate == 0 for row in audit.flips)
+    return audit.target.is_binary and unmoved and rates in ({0.0}, {1.0})
 
 
 def _sentences(audit: Audit) -> tuple[str, ...]:
     name = own_attribute(audit.names, "a person’s own")
     own, everybody = _figure(audit, "delta_cf_self"), _figure(audit, "delta_cf")
-    level = f"{level_of(audit.setup.level)} % interval"
+    level, answers = f"{level_of(audit.setup.level)} % interval", _answers(audit)
     found = []
     if not math.isnan(own[0]):
         found.append(
-            f"{percent(own[0])} of answers change when {name} changes, with all that "
-            f"follows from it ({level} {between(own[1], percent)})."
+            f"{percent(own[0])} of {answers} {_change(audit)} when {name} changes, with all that "
+            f"follows from it ({level} {_ends(own[1])})."
         )
     if not math.isnan(everybody[0]):
         found.append(
-            f"{percent(everybody[0])} change on average when everybody’s does "
-            f"({between(everybody[1], percent)})."
+            f"{percent(everybody[0])} change on average when everybody’s is set alike or mixed "
+            f"({_ends(everybody[1])}); many keep their own there."
+            if not audit.names.number
+            else f"{percent(everybody[0])} change on average when everybody’s is set to the same "
+            f"value or mixed ({_ends(everybody[1])})."
         )
     if not found:
         return (
-            "Answers in other worlds were not measured, so nobody can say what would change with "
-            f"{attribute_name(audit.names)}. The tables by group compare people as they are.",
+            f"What would change in other worlds was not measured, so nobody can say here what "
+            f"would change with {attribute_name(audit.names)}. The tables by group compare people "
+            "as they are.",
+            *_impact(audit),
         )
     bounds = _bounds(audit)
     return (*found, *([bounds] if bounds else []))
 
 
+def _ends(ends: Interval) -> str:
+    return between(ends, percent) if ends.defined else "undefined"
+
+
+def _impact(audit: Audit) -> tuple[str, ...]:
+    """The lowest selection rate beside the highest, as people are."""
+    rated = [one for one in audit.groups if one.count and not math.isnan(one.selection_rate)]
+    if len(rated) < 2:
+        return ()
+    low, high = (pick(rated, key=lambda one: one.selection_rate) for pick in (min, max))
+    if not high.selection_rate:
+        return ()
+    yes = answer_words(1, audit.names)
+    rates = [
+        f"{percent(one.selection_rate)} of {group_words(one.group, audit.names)}"
+        for one in (high, low)
+    ]
+    share = percent(low.selection_rate / high.selection_rate)
+    return (f"{rates[0]} get {yes}, and {rates[1]}: {share} of the highest rate.",)
+
+
 def _bounds(audit: Audit) -> str:
     models = audit.causal_models
-    if models is None or not models.credible or models.least.rate == models.largest.rate:
+    if models is None or models.credible < 2:
         return ""
+    ends = _ends(Interval(models.least.interval.low, models.largest.interval.high))
+    least, largest = (percent(one.rate) for one in (models.least, models.largest))
+    span = least if least == largest else f"from {least} to {largest}"
     return (
-        f"Over {models.credible} credible causal models the latter is from "
-        f"{percent(models.least.rate)} to {percent(models.largest.rate)}; "
-        f"{percent(models.under_any)} change under at least one of them."
+        f"Over {models.credible} credible causal models that is {span} ({ends} for all of them at "
+        f"once); {percent(models.under_any)} change under at least one."
     )
 
 
@@ -253,6 +316,16 @@ def _gauge(audit: Audit, key: str, title: str) -> Gauge:
     known = audit.references.get(key)
     marks = (math.nan, math.nan) if known is None else (known.copying, known.constant)
     return Gauge(title, *_figure(audit, key), *marks)
+
+
+def _asked(audit: Audit) -> str:
+    """What the shares of the groups are of."""
+    if "flip_strict_self" in audit.people:
+        whose = own_attribute(audit.names, "their own")
+        return f"People who would get another answer if {whose} were another"
+    if any(not math.isnan(one.delta_cf) for one in audit.groups):
+        return "Answers that change on average when everybody’s attribute does"
+    return ""
 
 
 def _affected(audit: Audit) -> tuple[Affected, ...]:
@@ -306,8 +379,8 @@ def _models(audit: Audit) -> str:
         return ""
     if not models.credible:
         return (
-            "No causal model that was tried makes people who could exist: read all figures on "
-            "other worlds with caution."
+            "A causal model whose people a classifier cannot tell from real ones: none of those "
+            "that were tried passes that test, so read all figures on other worlds with caution."
         )
     if models.least.rate == models.largest.rate:
         return "" if models.credible > 1 else "No other credible causal model was there to compare."
@@ -342,6 +415,8 @@ def _dose(audit: Audit) -> str:
         return ""
     points, name = audit.dose.points, attribute_name(audit.names)
     none = points[0]
+    if len({percent(point.rate) for point in points}) == 1:
+        return ""
     middle = min(points, key=lambda point: abs(point.share - 0.5))
     return (
         f"How much {name} causes: if it caused half of the difference between "
