@@ -13,7 +13,8 @@ from fairgear.report.sections.diagnostics import DiagnosticsSection, diagnostics
 def section(groups: int) -> DiagnosticsSection:
     graph = sample(SyntheticSettings(n=60, groups=groups), seed=0)
     names = Names(tuple(f"colour {place}" for place in range(groups)))
-    return diagnostics_section(diagnose(for_graph(graph), graph, seed=0), names)
+    found = diagnose(for_graph(graph), graph, seed=0)
+    return diagnostics_section(found, names, two_groups=graph.two_groups)
 
 
 @pytest.mark.parametrize(("groups", "upright"), [(2, False), (5, False), (8, True)])
@@ -22,5 +23,7 @@ def test_many_worlds_are_rows(groups: int, upright: bool) -> None:
 
 
 def test_worlds_of_several_groups_have_their_names() -> None:
-    assert "group 3, colour 3" in section(4).interventions
-    assert section(2).interventions[0] == "everybody is 0"
+    assert section(4).interventions[3:] == ("everybody colour 3", "evenly mixed")
+    one, other, half = section(2).interventions
+    assert (one, other) == ("everybody colour 0", "everybody colour 1")
+    assert half == "half colour 0 and half colour 1"

@@ -116,23 +116,29 @@ def group_name(group: int, names: Names) -> str:
 
 
 def attribute(value: float, names: Names) -> str:
-    """A person's group, or their number."""
-    return plain(value) if names.number else group_name(int(value), names)
+    """A person's group in the words of the data, or their number."""
+    if names.number:
+        return plain(value)
+    known = _name(int(value), names.groups)
+    return f"group {int(value)}" if known is None else known
 
 
 def class_name(value: float | None, names: Names) -> str:
-    """A class or an answer by its number and name, or a number; unknown where it is −1 or none."""
+    """A class or an answer in the words of the data, or a number; unknown where it is −1 or none."""
     if value is None or value != value or (value == -1 and isinstance(value, int)):
         return "unknown"
     if isinstance(value, float):
         return plain(value)
     known = _name(value, names.classes)
-    return str(value) if known is None else f"{value}, {known}"
+    return str(value) if known is None else known
 
 
-def ways(target: Target) -> tuple[str, str]:
+def ways(target: Target, names: Names) -> tuple[str, str]:
     """What gains and losses are called: of two classes, or of several and of numbers."""
-    return ("0 to 1", "1 to 0") if target.is_binary else ("upwards", "downwards")
+    if not target.is_binary:
+        return "upwards", "downwards"
+    no, yes = names.classes if len(names.classes) == 2 else ("0", "1")
+    return f"{no} to {yes}", f"{yes} to {no}"
 
 
 def answer_one(text: str, names: Names) -> str:

@@ -33,7 +33,8 @@ from fairgear.report.sections.headline import headline
 from fairgear.report.sections.training import training_section
 from fairgear.report.sections.unknown import unknown_section
 from fairgear.report.sections.verdict import verdict
-from fairgear.report.text import visible
+from fairgear.report.text import on_page
+from fairgear.report.world_words import world_words
 
 # Functions that templates write numbers with.
 _FILTERS = (
@@ -56,6 +57,7 @@ _FILTERS = (
     comparison_verdict,
     dose_chart,
     draws_error,
+    world_words,
 )
 _FACTS = {
     "version": "fairgear",
@@ -79,7 +81,8 @@ def render_page(audit: Audit) -> str:
     training = audit.training
     generator = None if training is None else training.generator
     parts: dict[str, Any] = {
-        "diagnostics": audit.diagnostics and diagnostics_section(audit.diagnostics, audit.names),
+        "diagnostics": audit.diagnostics
+        and diagnostics_section(audit.diagnostics, audit.names, two_groups=audit.two_groups),
         "unknown": audit.unknown and unknown_section(audit, audit.unknown),
         "generator": None if generator is None else generator_section(generator),
         "stages": None if training is None else training_section(training),
@@ -171,7 +174,7 @@ def _environment() -> Environment:
         loader=PackageLoader("fairgear.report"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=visible,
+        finalize=on_page,
         trim_blocks=True,
         lstrip_blocks=True,
     )

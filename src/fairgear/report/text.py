@@ -1,11 +1,16 @@
-"""Text from outside as a page may show it: what cannot be seen is written out."""
+"""Text as a page may show it: what cannot be seen is written out, and figures keep their signs."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Any
 
 from markupsafe import Markup
+
+# A line must not break between a figure and its sign.
+_SIGN = re.compile(r"(?<=\d) (?=%)")
+_UNBROKEN = "\u00a0"
 
 
 def visible(value: Any) -> Any:
@@ -16,11 +21,15 @@ def visible(value: Any) -> Any:
     """
     if isinstance(value, Markup) or not isinstance(value, str) or value.isprintable():
         return value
-    return _written_out(value)
+    return "".join(_shown(one) for one in value)
 
 
-def _written_out(text: str) -> str:
-    return "".join(_shown(one) for one in text)
+def on_page(value: Any) -> Any:
+    """The same, with figures kept beside their signs."""
+    found = visible(value)
+    if isinstance(found, Markup) or not isinstance(found, str):
+        return found
+    return _SIGN.sub(_UNBROKEN, found)
 
 
 def _shown(one: str) -> str:

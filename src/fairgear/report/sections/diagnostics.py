@@ -10,10 +10,10 @@ from fairgear.auditing.result import Names
 from fairgear.causal import Diagnostics
 from fairgear.causal.diagnostics import Effect
 from fairgear.metrics import Interval
-from fairgear.report.numbers import between, count, group_name, measure, percent, plain
+from fairgear.report.numbers import between, count, measure, percent, plain
 from fairgear.report.sections.groups import MANY
+from fairgear.report.world_words import world_words
 
-_WORLDS = {"half": "half are 1"}
 _STANDING = {
     True: "Its equations are those that made this graph: the worlds are exact.",
     False: "It is an assumption about this graph: another one can give other worlds, and other "
@@ -74,22 +74,16 @@ class DiagnosticsSection:
         return len(self.interventions) > MANY
 
 
-def _world(intervention: str, names: Names) -> str:
-    """What a whole-graph intervention is called: "all 2" is everybody in group 2.
-
-    Of two groups, which are called 0 and 1 everywhere, the number is enough.
-    """
-    group = intervention.removeprefix("all ")
-    if len(names.groups) > 2 and group != intervention:
-        return group_name(int(group), names)
-    return _WORLDS.get(intervention, intervention.replace("all ", "everybody is "))
-
-
-def diagnostics_section(found: Diagnostics, names: Names) -> DiagnosticsSection:
+def diagnostics_section(
+    found: Diagnostics, names: Names, *, two_groups: bool
+) -> DiagnosticsSection:
     """The section on one causal model."""
     return DiagnosticsSection(
         standing=_STANDING[found.exact],
-        interventions=tuple(_world(effect.intervention, names) for effect in found.effects),
+        interventions=tuple(
+            world_words(effect.intervention, names, two_groups=two_groups)
+            for effect in found.effects
+        ),
         effects=tuple(
             (name, meaning, tuple(shown(effect) for effect in found.effects))
             for name, meaning, shown in _FIGURES

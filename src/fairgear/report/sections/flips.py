@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairgear.auditing import Audit, FlipRow, Sensitivity
@@ -13,7 +13,7 @@ from fairgear.report.charts import Dot, IntervalChart, Scale, dot, scale_over
 from fairgear.report.numbers import (
     between,
     count,
-    group_name,
+    group_words,
     measure,
     percent,
     plain,
@@ -21,6 +21,7 @@ from fairgear.report.numbers import (
     ways,
 )
 from fairgear.report.sections.groups import MANY
+from fairgear.report.world_words import world_words
 
 _PROTOCOLS = {
     "strict": "The causal model in full: features, links and surroundings change as far as they "
@@ -31,10 +32,10 @@ _PROTOCOLS = {
     "there is nothing to find.",
 }
 _INTERVENTIONS = {
-    "average over rates": "The mean over the rates: the δCF at the top of this page.",
-    "rate 0": "Everybody's attribute is set to 0.",
-    "rate 0.5": "Half of the people, drawn at random, are set to 1 and the rest to 0.",
-    "rate 1": "Everybody's attribute is set to 1.",
+    "average over rates": "The mean over these worlds, δCF.",
+    "rate 0": "Everybody's attribute is set to the first group.",
+    "rate 0.5": "Half of the people, drawn at random, are set to each group.",
+    "rate 1": "Everybody's attribute is set to the second group.",
     "between worlds": "Two such worlds are compared with each other, rather than with the real "
     "one, as the paper defines δCF.",
     "self": "Only the person's own attribute is flipped.",
@@ -50,6 +51,8 @@ class FlipSection:
 
     charts: tuple[IntervalChart, ...]
     rows: tuple[FlipRow, ...]
+    words: dict[str, str]
+    """What the page calls each intervention."""
     protocols: tuple[tuple[str, str], ...]
     interventions: tuple[tuple[str, str], ...]
     ways: tuple[str, str]
@@ -73,12 +76,17 @@ def flip_section(audit: Audit) -> FlipSection | None:
         return None
     protocols = [name for name in _PROTOCOLS if any(row.protocol == name for row in rows)]
     names = {row.intervention for row in rows}
+    words = {
+        name: world_words(name, audit.names, two_groups=audit.two_groups) for name in sorted(names)
+    }
+    either = ways(audit.target, audit.names)
     return FlipSection(
-        charts=_charts(rows, protocols, ways(audit.target)),
+        charts=_charts(rows, protocols, either, words),
         rows=tuple(rows),
+        words=words,
         protocols=tuple((name, _PROTOCOLS[name]) for name in protocols),
         interventions=tuple((key, text) for key, text in meanings.items() if key in names),
-        ways=ways(audit.target),
+        ways=either,
         matrix=_matrix(audit),
         columns=_columns(audit),
         kind="range" if audit.names.number else "group",
@@ -99,7 +107,7 @@ def _matrix(audit: Audit) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
     places = range(len(groups))
     rows = [
-        (group_name(groups[own], audit.names), tuple(cell(own, other) for other in places))
+        (group_words(groups[own], audit.names), tuple(cell(own, other) for other in places))
         for own in places
     ]
     if len(groups) > MANY:
@@ -112,7 +120,7 @@ def _columns(audit: Audit) -> tuple[str, ...]:
     groups = [one.group for one in audit.groups]
     if len(groups) > MANY:
         return tuple(f"group {group}" for group in groups)
-    return tuple(group_name(group, audit.names) for group in groups)
+    return tuple(group_words(group, audit.names) for group in groups)
 
 
 def _meanings(audit: Audit) -> dict[str, str]:
@@ -124,10 +132,10 @@ def _meanings(audit: Audit) -> dict[str, str]:
     # Worlds are of all groups, also of those of whom nobody is audited.
     worlds = {row.intervention for row in audit.flips if row.intervention.startswith("group ")}
     each = {
-        f"group {group}": f"Everybody is in {group_name(group, audit.names)}."
+        f"group {group}": f"Everybody’s group is {group_words(group, audit.names)}."
         for group in sorted(int(world.removeprefix("group ")) for world in worlds)
     }
-    mean = "The mean over the worlds: the δCF at the top of this page."
+    mean = "The mean over these worlds, δCF."
     own = "The person alone is in another group, drawn at random."
     both = "The person is in another group and everybody else's is redrawn."
     mixed = {"mixed": "Equally many people, drawn at random, in every group."}
@@ -143,7 +151,7 @@ def _of_a_number(name: str, levels: Sequence[float]) -> dict[str, str]:
         for level, value in zip(LEVELS, levels, strict=True)
     }
     return {
-        AVERAGE: "The mean over the worlds: the δCF at the top of this page.",
+        AVERAGE: "The mean over these worlds, δCF.",
         **each,
         "mixed": f"Everybody has somebody's {name}: the values change hands at random.",
         "between worlds": _INTERVENTIONS["between worlds"],
@@ -160,7 +168,10 @@ def draws_error(row: FlipRow) -> str:
 
 
 def _charts(
-    rows: Sequence[FlipRow], protocols: Sequence[str], names: tuple[str, str]
+    rows: Sequence[FlipRow],
+    protocols: Sequence[str],
+    names: tuple[str, str],
+    words: Mapping[str, str],
 ) -> tuple[IntervalChart, ...]:
     scale = scale_over([(row.rate, row.interval) for row in rows])
     charts = []
@@ -169,12 +180,13 @@ def _charts(
         shown = {panel, "placebo"} if panel == "released" else {panel}
         mine = [row for row in rows if row.protocol in shown]
         if panel != "placebo":
-            dots = tuple(_dot(row, scale, names) for row in mine)
-            charts.append(IntervalChart(panel, scale.ticks(), dots))
+            dots = tuple(_dot(row, scale, names, words) for row in mine)
+            title = panel if len(protocols) > 1 else "Whose attribute is set"
+            charts.append(IntervalChart(title, scale.ticks(), dots))
     return tuple(charts)
 
 
-def _dot(row: FlipRow, scale: Scale, names: tuple[str, str]) -> Dot:
+def _dot(row: FlipRow, scale: Scale, names: tuple[str, str], words: Mapping[str, str]) -> Dot:
     facts = (
         (names[0], measure(row.gains)),
         (names[1], measure(row.losses)),
@@ -183,7 +195,8 @@ def _dot(row: FlipRow, scale: Scale, names: tuple[str, str]) -> Dot:
         ("people", count(row.people)),
         ("draws", count(row.draws)),
     )
-    label = f"placebo, {row.intervention}" if row.protocol == "placebo" else row.intervention
+    label = words[row.intervention]
+    label = f"placebo, {label}" if row.protocol == "placebo" else label
     return dot(scale, label, row.protocol, row.rate, row.interval, facts)
 
 
