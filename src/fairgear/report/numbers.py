@@ -124,7 +124,7 @@ def attribute(value: float, names: Names) -> str:
 
 
 def class_name(value: float | None, names: Names) -> str:
-    """A class or an answer in the words of the data, or a number; unknown where it is −1 or none."""
+    """A class or an answer in the words of the data, or a number; unknown if −1 or none."""
     if value is None or value != value or (value == -1 and isinstance(value, int)):
         return "unknown"
     if isinstance(value, float):
