@@ -18,7 +18,8 @@ from fairgear.causal import attribute_only
 from fairgear.graph import SensitiveGraph, from_tables, split
 from fairgear.metrics import UNDEFINED, Interval
 from fairgear.report import render_page
-from fairgear.report.sections.verdict import LEVELS, severity, verdict
+from fairgear.report.sections.severity import LEVELS, severity
+from fairgear.report.sections.verdict import verdict
 from tests.report.example import example
 from tests.report.markup import Markup
 

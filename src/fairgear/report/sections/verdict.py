@@ -7,30 +7,24 @@ change is for the reader, who sees the people, to judge.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from fairgear.auditing import Audit
-from fairgear.auditing.family import FIXED, OWN
 from fairgear.metrics import UNDEFINED, Interval
 from fairgear.metrics.disagreement import TOLERANCE
 from fairgear.report.numbers import (
     answer_words,
     attribute_name,
     between,
-    count,
     group_words,
     level_of,
     own_attribute,
     percent,
     plain,
 )
+from fairgear.report.sections.severity import LEVELS, severity
+from fairgear.report.sections.would_change import would_change
 
-# A share of answers that change, and the ends of its interval, are judged by these; see
-# docs/auditing.md.
-DECIDES, STRONG, CLEAR, SMALL = 0.5, 0.10, 0.02, 0.05
-# From the most to the least severe.
-LEVELS = ("decides", "strong", "depends", "unsure", "few", "none", "unknown")
 _COLOURS = {
     "decides": "red",
     "strong": "red",
@@ -123,27 +117,8 @@ def verdict(audit: Audit) -> Verdict:
         asked=_asked(audit),
         affected=groups[:_SHOWN],
         more=max(0, len(groups) - _SHOWN),
-        would_change=_would_change(audit),
+        would_change=would_change(audit),
     )
-
-
-def severity(value: float, ends: Interval) -> str:
-    """One of `LEVELS`, from a share of answers that change and its interval.
-
-    Without an interval, only a share of one half or more, or none, is judged.
-    """
-    if math.isnan(value):
-        return "unknown"
-    low, high = ends if ends.defined else (0.0, 1.0)
-    if value >= DECIDES and (low > STRONG or not ends.defined):
-        return "decides"
-    if low > STRONG:
-        return "strong"
-    if low > CLEAR:
-        return "depends"
-    if high > STRONG or (value == 0 and high > SMALL):
-        return "unsure"
-    return "few" if value > 0 else "none"
 
 
 def _figure(audit: Audit, name: str) -> tuple[float, Interval]:
@@ -365,86 +340,3 @@ def _by_own_value(audit: Audit) -> list[Affected]:
             )
         )
     return found
-
-
-def _would_change(audit: Audit) -> tuple[str, ...]:
-    """What the verdict depends on, each with the figure that it would have."""
-    parts: tuple[Callable[[Audit], str], ...] = (_models, _held_out, _dose, _unknown, _few_people)
-    return tuple(filter(None, (part(audit) for part in parts)))
-
-
-def _models(audit: Audit) -> str:
-    models = audit.causal_models
-    if models is None:
-        return ""
-    if not models.credible:
-        return (
-            "A causal model whose people a classifier cannot tell from real ones: none of those "
-            "that were tried passes that test, so read all figures on other worlds with caution."
-        )
-    if models.least.rate == models.largest.rate:
-        return "" if models.credible > 1 else "No other credible causal model was there to compare."
-    return (
-        f"Another causal model: {percent(models.least.rate)} of answers change under "
-        f"{_model(models.least.model)}, {percent(models.largest.rate)} under "
-        f"{_model(models.largest.model)}, when everybody’s value changes."
-    )
-
-
-def _model(name: str) -> str:
-    if name == OWN:
-        return "this audit’s own"
-    return f"this audit’s own{FIXED}" if name == OWN + FIXED else f"“{name}”"
-
-
-def _held_out(audit: Audit) -> str:
-    models = audit.causal_models
-    rows = [] if models is None else [r for r in models.rows if not r.part and r.error is None]
-    trained, held = ([r for r in rows if r.trained is kind] for kind in (True, False))
-    if not trained or not held:
-        return ""
-    worst = max(held, key=lambda row: row.rate)
-    return (
-        "It was trained to answer alike under some of these models; of those held out, "
-        f"{_model(worst.model)} finds most changes, {percent(worst.rate)}."
-    )
-
-
-def _dose(audit: Audit) -> str:
-    if audit.dose is None or len(audit.dose.points) < 2:
-        return ""
-    points, name = audit.dose.points, attribute_name(audit.names)
-    none = points[0]
-    if len({percent(point.rate) for point in points}) == 1:
-        return ""
-    middle = min(points, key=lambda point: abs(point.share - 0.5))
-    return (
-        f"How much {name} causes: if it caused half of the difference between "
-        f"{'people' if audit.names.number else 'the groups'}, {percent(middle.rate)} would change; "
-        f"if nothing but its own column, {percent(none.rate)}."
-    )
-
-
-def _unknown(audit: Audit) -> str:
-    if audit.unknown is None or not audit.unknown.audited.unknown:
-        return ""
-    one = audit.unknown.audited
-    return (
-        f"Who the {count(one.unknown)} of {count(one.people)} audited people are of whom "
-        f"{attribute_name(audit.names)} is unknown: it was guessed."
-    )
-
-
-def _few_people(audit: Audit) -> str:
-    value, ends = _figure(audit, "delta_cf_self")
-    if math.isnan(value) or not ends.defined:
-        return ""
-    # Both ends of the interval would be judged alike: more people change nothing.
-    if severity(ends.low, Interval(ends.low, ends.low)) == severity(
-        ends.high, Interval(ends.high, ends.high)
-    ):
-        return ""
-    return (
-        f"More people: with {count(audit.setup.self_people)} asked, the first figure could be "
-        f"anywhere from {between(ends, percent)}."
-    )
