@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from fairgear.metrics import METRICS
 from fairgear.report import model_card
-from fairgear.report.model_card import _bullets, _table
+from fairgear.report.markdown import bullets, table
 from fairgear.report.numbers import between, measure
 from tests.report.example import example, example_data, hostile, made, undefined
 
@@ -105,10 +105,10 @@ def test_hostile_text_neither_formats_nor_breaks_a_table() -> None:
 @explicit("1. x")
 def test_any_text_comes_back_from_a_table_and_from_a_list(cell: str) -> None:
     shown = " ".join(cell.split())
-    ((_, found),) = _tables(_table(["first", "second"], [["x", cell]]))
+    ((_, found),) = _tables(table(["first", "second"], [["x", cell]]))
     assert found[1] == shown
     if shown:
-        (item,) = [token for token in _tokens(_bullets([cell])) if token.type == "inline"]
+        (item,) = [token for token in _tokens(bullets([cell])) if token.type == "inline"]
         assert "".join(child.content for child in item.children or ()) == shown
 
 
