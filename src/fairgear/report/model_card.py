@@ -7,7 +7,7 @@ from fairgear.metrics import EVERY_METRIC
 from fairgear.report.markdown import bullets, inline, line, table
 from fairgear.report.numbers import between, level_of, measure
 from fairgear.report.sections.flips import causal_model_name, flip_section
-from fairgear.report.sections.groups import group_section
+from fairgear.report.sections.groups import Cell, group_section
 from fairgear.report.sections.headline import headline
 from fairgear.report.sections.unknown import unknown_section
 
@@ -47,7 +47,7 @@ def model_card(audit: Audit) -> str:
         _metrics(audit, level),
         *_flips(audit, level),
         "### By group",
-        _groups(audit),
+        *_groups(audit),
         *_unknown(audit),
         *_causal_models(audit, level),
         *(["### Cautions and notes", bullets(cautions)] if cautions else []),
@@ -92,13 +92,26 @@ def _flips(audit: Audit, level: str) -> list[str]:
     return [title, table(header, rows, words=2), bullets(meanings)]
 
 
-def _groups(audit: Audit) -> str:
+def _groups(audit: Audit) -> list[str]:
     section = group_section(audit)
-    rows = [
-        (row.name, *(f"{value} ({ends})" if ends else value for value, ends in row.cells), row.gap)
-        for row in section.rows
-    ]
-    return table(("people", *section.groups, section.gap_of), rows)
+    heads = [column.name for column in section.columns]
+    found = []
+    for block in section.blocks:
+        rows = [
+            (line_.name, line_.people, line_.unlabelled, *map(_cell, line_.cells))
+            for line_ in block.lines
+        ]
+        rows += [(block.gap_of, "", "", *block.gaps)] if block.gaps else []
+        found += [line(f"By {block.title}:")] if block.title else []
+        found.append(table(("people", "how many", "label unknown", *heads), rows))
+    meanings = [f"{column.name}: {column.meaning}" for column in section.columns]
+    return [*found, bullets([*meanings, *section.tests])]
+
+
+def _cell(cell: Cell) -> str:
+    """A figure with its interval, and on which side of the four-fifths line it is."""
+    shown = f"{cell.value} ({cell.interval})" if cell.interval else cell.value
+    return f"{shown}: {cell.words}" if cell.words else shown
 
 
 def _unknown(audit: Audit) -> list[str]:
