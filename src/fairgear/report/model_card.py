@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairgear.auditing import Audit
 from fairgear.metrics import EVERY_METRIC
+from fairgear.report.governance import assumptions, bias_terms, data_governance
 from fairgear.report.markdown import bullets, inline, line, table
 from fairgear.report.numbers import between, level_of, measure
 from fairgear.report.sections.flips import causal_model_name, flip_section
@@ -50,6 +51,9 @@ def model_card(audit: Audit) -> str:
         *_groups(audit),
         *_unknown(audit),
         *_causal_models(audit, level),
+        *assumptions(audit),
+        *data_governance(audit),
+        *bias_terms(audit),
         *(["### Cautions and notes", bullets(cautions)] if cautions else []),
         *_provenance(audit),
     ]
@@ -94,18 +98,22 @@ def _flips(audit: Audit, level: str) -> list[str]:
 
 def _groups(audit: Audit) -> list[str]:
     section = group_section(audit)
-    heads = [column.name for column in section.columns]
-    found = []
+    header = ("people", "how many", "label unknown", *(one.name for one in section.columns))
+    # The people whose attribute is unknown stand below the last groups.
+    tables: list[tuple[str, list[tuple[str, ...]]]] = []
     for block in section.blocks:
-        rows = [
-            (line_.name, line_.people, line_.unlabelled, *map(_cell, line_.cells))
-            for line_ in block.lines
-        ]
+        if block.title or not tables:
+            tables.append((block.title, []))
+        rows = tables[-1][1]
+        rows += [(of.name, of.people, of.unlabelled, *map(_cell, of.cells)) for of in block.lines]
         rows += [(block.gap_of, "", "", *block.gaps)] if block.gaps else []
-        found += [line(f"By {block.title}:")] if block.title else []
-        found.append(table(("people", "how many", "label unknown", *heads), rows))
+    shown = [
+        text
+        for title, rows in tables
+        for text in ([line(f"By {title}:")] if title else []) + [table(header, rows)]
+    ]
     meanings = [f"{column.name}: {column.meaning}" for column in section.columns]
-    return [*found, bullets([*meanings, *section.tests])]
+    return [*shown, bullets([*meanings, *section.tests])]
 
 
 def _cell(cell: Cell) -> str:
