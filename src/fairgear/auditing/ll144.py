@@ -50,7 +50,8 @@ def ll144_table(people: pd.DataFrame, names: Names, target: Target) -> pd.DataFr
         for title, codes, categories in _attributes(people, names)
         for row in _rows(title, codes, categories, answer, selected, _above(people, target))
     ]
-    return pd.DataFrame(rows, columns=list(_COLUMNS))
+    found = pd.DataFrame(rows, columns=list(_COLUMNS))
+    return found.astype({"selected": "Int64", "above_median": "Int64"})
 
 
 def _answers(
