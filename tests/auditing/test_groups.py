@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
 from sklearn.metrics import roc_auc_score
 
+from fairgear.auditing import Audit, audit
 from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.groups import (
     UNKNOWN,
@@ -32,6 +36,7 @@ from fairgear.metrics import Interval, rate_interval
 from fairgear.metrics.disagreement import Disagreement
 from fairgear.metrics.inputs import Floats, Integers
 from fairgear.metrics.ratios import ratio_interval
+from tests.auditing.models import small_graph
 
 SHARES = ["selection_rate", "true_positive_rate", "false_positive_rate", "accuracy", "delta_cf"]
 Columns = tuple[Integers, Integers, Integers, Integers, Floats]
@@ -230,7 +235,9 @@ def test_several_classes_and_numbers_have_no_impact_ratio() -> None:
     rng = np.random.default_rng(7)
     sens = rng.integers(0, 3, 90)
     for target in (classes, number):
-        labels = rng.integers(0, 3, 90) if target is classes else rng.normal(size=90)
+        labels: NDArray[Any] = rng.integers(0, 3, 90)
+        if target is number:
+            labels = rng.normal(size=90)
         scores = rng.dirichlet(np.ones(3), 90) if target is classes else labels
         answers = Predictions(scores, labels, Disagreement(target))
         tables = group_tables(
@@ -247,3 +254,41 @@ def test_several_classes_and_numbers_have_no_impact_ratio() -> None:
             assert math.isnan(one.impact_ratio)
             assert math.isnan(one.auroc)
             assert len(one.figures) == 3
+
+
+def test_an_audit_of_crossed_attributes_keeps_them(tmp_path: Path) -> None:
+    sens = torch.arange(150) % 5
+    torch.manual_seed(0)
+    graph = small_graph(150).replace(
+        mechanism=None,
+        x=torch.rand(150, 1),
+        feature_names=["x"],
+        sens=sens,
+        attributes=CROSSED,
+        sens_column=None,
+        raw=None,
+    )
+    found = audit(
+        lambda graph: graph.x[:, 0],
+        graph,
+        threshold=0.5,
+        nodes=torch.arange(150),
+        draws=1,
+        self_people=0,
+        affected_people=0,
+        other_causal_models=False,
+    )
+    assert found.names.attributes == CROSSED.each
+    assert found.names.cells == CROSSED.groups
+    found.save(tmp_path)
+    again = Audit.load(tmp_path)
+    assert (again.names, again.margins) == (found.names, found.margins)
+    assert again.rate_tests == found.rate_tests
+    rows = again.to_frame()
+    parts = rows[rows["part"] == "margin"].set_index("name")
+    member = found.people["sens"].isin([1, 3])
+    assert parts.loc["sex 1 selection_rate", "people"] == member.sum() == 60
+    expected = found.people.loc[member, "label"].mean()
+    assert parts.loc["sex 1 selection_rate", "value"] == pytest.approx(expected)
+    table = again.ll144().set_index("category")
+    assert table.loc["m", "selection_rate"] == pytest.approx(expected)

@@ -110,9 +110,9 @@ def test_equal_rates_in_clusters_are_seldom_told_apart() -> None:
         hits = (rng.random(600) < rate[clusters]).astype(float)
         found = equal_rates(hits, groups, clusters, clusters)
         assert found is not None
-        rejected += found.p_value < 0.05
+        rejected += int(found.p_value < 0.05)
         table = [[(hits[groups == g] == h).sum() for g in (0, 1)] for h in (0, 1)]
-        plain += chi2_contingency(table, correction=False).pvalue < 0.05
+        plain += int(chi2_contingency(table, correction=False).pvalue < 0.05)
     assert rejected / draws < 0.08
     assert plain > 2 * rejected
 

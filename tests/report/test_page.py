@@ -89,8 +89,8 @@ def test_every_number_is_shown() -> None:
     columns = {column.key: column for column in group_section(audit).columns}
     for group in (*audit.groups, *audit.margins):
         for key, ends in group.intervals.items():
-            shown = columns[key].written(group.value(key)), columns[key].ends(ends)
-            assert key == "impact_ratio" or "".join(shown) in text
+            written = columns[key].written(group.value(key)) + columns[key].ends(ends)
+            assert key == "impact_ratio" or written in text
         for key in ("count", "unlabelled", "labelled", "positives", "negatives", "selected"):
             assert str(getattr(group, key)) in text
     assert audit.comparison is not None

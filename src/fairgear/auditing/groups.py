@@ -134,13 +134,15 @@ def group_tables(
             of.name: replace(people, sens=code)
             for of, code in zip(attributes.each, codes, strict=True)
         }
-    given = {"level": level, "target": target, "scores": answers.scores, "seed": seed}
+
+    def lines(part: People) -> tuple[GroupSummary, ...]:
+        given = (part, answers.labels, flip_share)
+        return summarise_groups(
+            *given, level=level, target=target, scores=answers.scores, seed=seed
+        )
+
     tables = {
-        name: [
-            replace(one, attribute=name)
-            for one in summarise_groups(part, answers.labels, flip_share, **given)
-        ]
-        for name, part in parts.items()
+        name: [replace(one, attribute=name) for one in lines(part)] for name, part in parts.items()
     }
     margins = [one for name, table in tables.items() if name for one in table]
     if known is not None and not known.all():
@@ -226,7 +228,7 @@ def _summary(
 ) -> GroupSummary:
     """The people of one group."""
     binary, number = columns.target.is_binary, columns.target.is_number
-    values, intervals = dict[str, float](), dict[str, Interval]()
+    values, intervals = dict[str, Any](), dict[str, Interval]()
     for name, (of, counted) in {**columns.shares, **columns.figures}.items():
         among = member & counted
         if not among.any():
@@ -306,6 +308,8 @@ def _with_impact_ratios(groups: Sequence[GroupSummary]) -> list[GroupSummary]:
 def _test(
     people: People, labels: NDArray[Any], told: Mask, level: float, attribute: str
 ) -> RateTest | None:
-    columns = (labels.astype(np.float64), people.group, people.clusters, people.regions)
-    hits, groups, clusters, regions = (column[told] for column in columns)
+    groups, clusters, regions = (
+        column[told] for column in (people.group, people.clusters, people.regions)
+    )
+    hits = labels[told].astype(np.float64)
     return equal_rates(hits, groups, clusters, regions, level=level, attribute=attribute)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,18 @@ from fairgear.auditing.groups import SMALL_SHARE
 from fairgear.files import write_text
 from fairgear.report.markdown import bullets, inline, line, table
 from fairgear.report.numbers import UNDEFINED, attribute_name, count
+
+_SELECTION = {
+    "applicants": "# of applicants",
+    "selected": "# selected",
+    "selection_rate": "Selection rate",
+    "impact_ratio": "Impact ratio",
+}
+_SCORING = {
+    "applicants": "# of applicants",
+    "scoring_rate": "Scoring rate",
+    "scoring_impact_ratio": "Impact ratio",
+}
 
 
 def write_ll144(audit: Audit, path: Path) -> None:
@@ -64,13 +77,10 @@ def _tables(rows: pd.DataFrame) -> list[str]:
     # A category of the data may be called unknown too.
     known = rows[rows["share"].notna()]
     found = []
-    if known["selection_rate"].notna().any():
-        header = ("Category", "# of applicants", "# selected", "Selection rate", "Impact ratio")
-        kept = ("applicants", "selected", "selection_rate", "impact_ratio")
-        found.append(_table(header, known, kept))
-    if known["scoring_rate"].notna().any():
-        header = ("Category", "# of applicants", "Scoring rate", "Impact ratio")
-        found.append(_table(header, known, ("applicants", "scoring_rate", "scoring_impact_ratio")))
+    for columns in (_SELECTION, _SCORING):
+        rate = next(of for of in columns if of.endswith("_rate"))
+        if known[rate].notna().any():
+            found.append(_table(columns, known))
     (unknown,) = rows.loc[rows["share"].isna(), "applicants"]
     said = [
         f"{one.category}: left out of the impact ratios, {one.excluded}."
@@ -80,7 +90,7 @@ def _tables(rows: pd.DataFrame) -> list[str]:
     return [*found, bullets(said)]
 
 
-def _table(header: tuple[str, ...], rows: pd.DataFrame, columns: tuple[str, ...]) -> str:
+def _table(columns: Mapping[str, str], rows: pd.DataFrame) -> str:
     cells = [
         (
             str(one["category"]),
@@ -88,7 +98,7 @@ def _table(header: tuple[str, ...], rows: pd.DataFrame, columns: tuple[str, ...]
         )
         for _, one in rows.iterrows()
     ]
-    return table(header, cells)
+    return table(("Category", *columns.values()), cells)
 
 
 def _cell(column: str, value: float, *, excluded: bool) -> str:
