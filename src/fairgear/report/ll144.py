@@ -12,6 +12,7 @@ from fairgear.auditing.groups import SMALL_SHARE
 from fairgear.files import write_text
 from fairgear.report.markdown import bullets, inline, line, table
 from fairgear.report.numbers import UNDEFINED, attribute_name, count
+from fairgear.report.text import visible
 
 _SELECTION = {
     "applicants": "# of applicants",
@@ -51,7 +52,9 @@ def _markdown(audit: Audit, found: pd.DataFrame) -> str:
         several = found["answer"].nunique() > 1
         head = f"{title}, answer “{answer}”" if several else str(title)
         parts += [f"## {inline(head)}", *_tables(rows)]
-    return "\n\n".join(parts) + "\n"
+    # Names are printed on terminals too, which some characters steer.
+    text: str = visible("\n\n".join(parts) + "\n")
+    return text
 
 
 def _about(audit: Audit) -> list[str]:
