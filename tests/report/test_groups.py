@@ -45,6 +45,7 @@ def with_people(table: pd.DataFrame, **changes: Any) -> Audit:
         (0.7, Interval(0.6, 0.8), ("▽", "under 4/5, not surely")),
         (0.799, UNDEFINED, ("▽", "under 4/5, not surely")),
         (0.8, Interval(0.8, 0.9), ("✓", "over 4/5")),
+        (0.8 - 1e-15, Interval(0.8, 0.9), ("✓", "over 4/5")),
         (0.9, Interval(0.79, 1.1), ("○", "over 4/5, not surely")),
         (float("nan"), UNDEFINED, ("", "")),
     ],

@@ -273,8 +273,10 @@ def _four_fifths(value: float, ends: Interval) -> tuple[str, str]:
     """On which side of the line a ratio is, as a sign and in words."""
     if math.isnan(value):
         return "", ""
-    below = value < FOUR_FIFTHS
-    sure = ends.defined and (ends.high < FOUR_FIFTHS if below else ends.low >= FOUR_FIFTHS)
+    # 4 of 10 beside 5 of 10 is no less than four fifths, however the quotient is rounded.
+    line = FOUR_FIFTHS - 1e-9
+    below = value < line
+    sure = ends.defined and (ends.high < line if below else ends.low >= line)
     if below:
         return (_BELOW_SURELY, "under 4/5") if sure else (_BELOW, "under 4/5, not surely")
     return ("✓", "over 4/5") if sure else ("○", "over 4/5, not surely")
