@@ -102,6 +102,14 @@ def test_crossed_attributes_stand_before_their_groups() -> None:
     assert "race and sex together" in Markup(render_page(audit)).text
 
 
+def test_without_other_worlds_no_figure_is_of_them() -> None:
+    data = example_data()
+    assert "delta_cf" in [column.key for column in group_section(made(data)).columns]
+    for group in data["groups"]:
+        group["delta_cf"] = None
+    assert "delta_cf" not in [column.key for column in group_section(made(data)).columns]
+
+
 def test_equal_rates_are_told_with_how_often_chance_does_that() -> None:
     (said,) = group_section(example()).tests
     assert "12.8 % of samples (χ² 2.31, 1 degree of freedom" in said

@@ -149,6 +149,13 @@ def group_section(audit: Audit) -> GroupSection:
 
 
 def _columns(audit: Audit) -> tuple[Column, ...]:
+    """The figures of the audit's kind of label; without other worlds none is of them."""
+    measured = [one.delta_cf for one in audit.groups if not math.isnan(one.delta_cf)]
+    found = _figures(audit)
+    return found if measured else tuple(one for one in found if one.key != "delta_cf")
+
+
+def _figures(audit: Audit) -> tuple[Column, ...]:
     worlds = Column(
         "delta_cf",
         "other answer in other worlds",
