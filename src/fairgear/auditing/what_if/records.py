@@ -103,12 +103,14 @@ class Why:
         score: with these alone moved.
         exact: whether every smaller set was tried; otherwise one was found step by step.
         moved: how many parts move in that world.
+        own: place in `WhatIf.own` of the value with which the answer is another.
     """
 
     parts: tuple[Part, ...]
     score: float
     exact: bool
     moved: int
+    own: int = 0
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,7 @@ class WhatIf:
         doses: shares of the difference that the attribute causes; the first is 1.
         people: the most affected, then a random sample.
         notes: what could not be computed, and why.
+        directed: whether links have a direction.
     """
 
     columns: tuple[Column, ...]
@@ -165,3 +168,4 @@ class WhatIf:
     doses: tuple[float, ...]
     people: tuple[ExplainedPerson, ...]
     notes: tuple[str, ...] = ()
+    directed: bool = False
