@@ -1,4 +1,4 @@
-"""An EXAMPLE of people in other worlds, made up but consistent. None of its numbers was measured."""
+"""An EXAMPLE of people in other worlds, made up. None of its numbers was measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _THRESHOLD = 0.5
 def what_if_data(people: int = 12, *, members: int = 9) -> dict[str, Any]:
     """People in worlds of two groups, as JSON holds it."""
     return {
-        "columns": COLUMNS,
+        "columns": [dict(column) for column in COLUMNS],
         "own": list(OWN),
         "others": list(OTHERS),
         "models": list(MODELS),

@@ -272,8 +272,10 @@ def _person(
         "links": [[_flat(links.gone), _flat(links.new)] for links in person.links],
         "attributes": [[_cell(value) for value in row] for row in person.attributes],
         "states": [
-            [s.own, s.others, s.model, s.dose, _score(s.score), _cell(s.label)]
-            + [s.features, s.links, s.attributes]
+            [
+                *(s.own, s.others, s.model, s.dose, _score(s.score), _cell(s.label)),
+                *(s.features, s.links, s.attributes),
+            ]
             for s in person.states
         ],
         "why": _why(audit, what_if, person),
