@@ -159,7 +159,7 @@ def test_why_is_said_in_words() -> None:
 def test_each_part_has_words(part: Part, words: str) -> None:
     audit = example()
     people = what_if_of(audit).people
-    explained = (replace(people[0], why=Why((part,), 0.4, False, 1)),)
+    explained = (replace(people[0], why=Why((part,), 0.4, False, 1, own=1)),)
     first, second = data_of(with_what_if(audit, people=explained))["people"][0]["why"]
     assert first.endswith(f"the one thing that moves is enough for the other answer: {words}.")
     assert second.endswith("It was found step by step: a smaller set may exist.")
@@ -219,6 +219,7 @@ def of_kind(kind: str) -> Audit:
         levels = [20.0, 30.0, 40.0, 50.0, 60.0]
         data["names"] = {"groups": groups, "classes": [], "number": "age", "levels": levels}
         data["what_if"]["own"] = ["another value"]
+        data["flips"] = []
         for person in data["what_if"]["people"]:
             person["why"] = person["why"] and person["why"] | {"own": 0}
             person["attributes"] = [[20.5 + 30 * v for v in row] for row in person["attributes"]]
@@ -234,6 +235,9 @@ def of_kind(kind: str) -> Audit:
     audit = replace(audit, model=model, target=target, names=replace(audit.names, classes=classes))
     if classes:
         return audit
+    errors = dict.fromkeys(("rmse", "mae", "r2_prediction"), 0.4)
+    ends = dict.fromkeys(errors, audit.intervals["accuracy"])
+    audit = replace(audit, metrics=audit.metrics | errors, intervals=audit.intervals | ends)
     return with_what_if(audit, people=tuple(map(_predicted, what_if_of(audit).people)))
 
 
@@ -257,9 +261,9 @@ def test_attributes_labels_and_graphs_of_every_kind(kind: str) -> None:
         assert first.group == "Asian"
         assert found.controls[0].title == "Their own race"
     if kind == "number":
-        assert first.group == "20.5"
+        assert first.group == "age 20.5"
         assert data["reach"] == [20.5, 50.5]
-        assert data["own"] == ["if their own age were another value"]
+        assert first.others == ("50.5: answer 0, 0.466",)
     if kind == "multiclass":
         assert data["answers"][:2] == ["low", "middle"]
     if kind == "regression":

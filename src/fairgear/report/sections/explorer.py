@@ -129,7 +129,7 @@ def _controls(audit: Audit, what_if: WhatIf) -> tuple[Control, ...]:
     attribute = numbers.own_attribute(audit.names, "Their own")
     kinds = (
         ("own", attribute, own),
-        ("others", numbers.own_attribute(audit.names, "Other people’s"), what_if.others),
+        ("others", numbers.own_attribute(audit.names, "Their neighbours’"), what_if.others),
         ("model", "Causal model", models),
         ("dose", "Share of the difference that the attribute causes", doses),
     )
@@ -159,7 +159,7 @@ def _listed(audit: Audit, what_if: WhatIf, place: int, person: ExplainedPerson) 
     order = sorted(alone, key=lambda state: (state.label == factual.label, state.own))
     named = sorted(order[:_NAMED], key=lambda state: state.own)
     others = [
-        f"{what_if.own[state.own]}: {_answer(audit, state.label)}"
+        f"{_value(audit, what_if, person, state)}: {_answer(audit, state.label)}"
         + ("" if audit.target.is_number else f", {numbers.measure(state.score)}")
         for state in named
     ]
@@ -175,6 +175,13 @@ def _listed(audit: Audit, what_if: WhatIf, place: int, person: ExplainedPerson) 
         change=change,
         others=(*others, *([f"and {left} more"] if left else [])),
     )
+
+
+def _value(audit: Audit, what_if: WhatIf, person: ExplainedPerson, state: State) -> str:
+    """What their own value is in a state in which it is another."""
+    if audit.names.number:
+        return numbers.plain(_rounded(person.attributes[state.attributes][0]))
+    return what_if.own[state.own]
 
 
 def _alone(person: ExplainedPerson) -> list[State]:
@@ -196,7 +203,8 @@ def _answer(audit: Audit, label: float) -> str:
 def _group(audit: Audit, value: float) -> str:
     if not math.isfinite(value) or (value < 0 and not audit.names.number):
         return "unknown"
-    return numbers.attribute(_rounded(value), audit.names)
+    known = numbers.attribute(_rounded(value), audit.names)
+    return f"{audit.names.number} {known}" if audit.names.number else known
 
 
 def _data(audit: Audit, what_if: WhatIf) -> dict[str, Any]:
@@ -216,8 +224,10 @@ def _data(audit: Audit, what_if: WhatIf) -> dict[str, Any]:
         "groups": [_group(audit, group) for group in range(groups)],
         "reach": [min(reach), max(reach)] if reach else None,
         "answers": [_answer(audit, label) for label in range(max(classes, 2 if binary else 0))],
-        "own": [f"if {own} were {value}" for value in what_if.own],
-        "others": [f"other people: {text}" for text in what_if.others],
+        "unit": f"{audit.names.number} " if number else "",
+        "were": f"if {own} were",
+        "own": list(what_if.own),
+        "others": [f"neighbours: {text}" for text in what_if.others],
         "models": [f"causal model: {name}" for name in what_if.models],
         "doses": [f"{numbers.plain(100 * dose)} % of the difference" for dose in what_if.doses],
         "cut": _cut(audit.model.threshold, scores),
@@ -292,7 +302,7 @@ def _known(audit: Audit, person: ExplainedPerson) -> str:
 def _theirs(audit: Audit, what_if: WhatIf, person: ExplainedPerson) -> list[int]:
     """Places in `WhatIf.own` of the value that the person has: as it is, and so not stored."""
     value = person.attributes[0][0]
-    words = {_group(audit, value), f"{value:g}"}
+    words = {_group(audit, value), f"{value:.6g}"}
     asked = {state.own for state in person.states}
     return [at for at, name in enumerate(what_if.own) if name in words and at not in asked]
 
@@ -328,7 +338,7 @@ def _why(audit: Audit, what_if: WhatIf, person: ExplainedPerson) -> list[str]:
     """What accounts for the other answer, in sentences."""
     factual, alone = person.states[0], _alone(person)
     if person.why is not None:
-        return _account(audit, what_if, person.why)
+        return _account(audit, what_if, person, person.why)
     if not alone:
         return ["Nothing was computed with another value of their own alone."]
     if all(state.label == factual.label for state in alone):
@@ -336,7 +346,7 @@ def _why(audit: Audit, what_if: WhatIf, person: ExplainedPerson) -> list[str]:
     return ["What accounts for the other answer was not examined for this person."]
 
 
-def _account(audit: Audit, what_if: WhatIf, why: Why) -> list[str]:
+def _account(audit: Audit, what_if: WhatIf, person: ExplainedPerson, why: Why) -> list[str]:
     parts = "; ".join(map(_part, why.parts)) or "nothing but the value itself"
     many, moved = len(why.parts), why.moved
     moving = "the one thing that moves" if moved == 1 else f"{many} of the {moved} things that move"
@@ -345,8 +355,10 @@ def _account(audit: Audit, what_if: WhatIf, why: Why) -> list[str]:
         if why.exact
         else "It was found step by step: a smaller set may exist."
     )
+    state = next(state for state in _alone(person) if state.own == why.own)
+    own = numbers.own_attribute(audit.names, "their own")
     return [
-        f"If only {numbers.own_attribute(audit.names, 'their own')} were {what_if.own[why.own]}, "
+        f"If only {own} were {_value(audit, what_if, person, state)}, "
         f"{moving} {'is' if many == 1 else 'are'} enough for the other answer: {parts}.",
         f"With {'that' if many == 1 else 'these'} alone the score is {numbers.measure(why.score)}. "
         f"{exact}",

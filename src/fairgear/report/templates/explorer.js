@@ -30,7 +30,7 @@
     return minus(size >= 1e-6 && size < 0.0005 ? value.toPrecision(1) : value.toFixed(3));
   }
 
-  const group = (value) => value === null ? "unknown" : data.groups[value] ?? plain(value);
+  const group = (value) => value === null ? "unknown" : data.groups[value] ?? data.unit + plain(value);
   const answer = (label) => label === null ? "undefined" : data.answers[label] ?? plain(label);
   const cell = (column, value) => value === null ? "unknown" : column[3]?.[value] ?? plain(value);
 
@@ -206,8 +206,8 @@
       box.append(one, " ");
     };
     if (data.reach) {
-      entry([null, 0], plain(data.reach[0]));
-      entry([null, 1], plain(data.reach[1]));
+      entry([null, 0], group(data.reach[0]));
+      entry([null, 1], group(data.reach[1]));
     } else {
       const groups = [...new Set(rows.flat())].filter((one) => one !== null).sort((a, b) => a - b);
       for (const one of groups) { entry([one, null], group(one)); }
@@ -254,8 +254,9 @@
       return;
     }
     const world = shown.world;
+    const own = data.reach ? plain(person.attributes[state[ATTRIBUTES]][0]) : data.own[state[OWN]];
     const set = [
-      world[OWN] >= 0 && state[OWN] >= 0 ? data.own[world[OWN]] : "", world[OTHERS] ? data.others[world[OTHERS]] : "",
+      state[OWN] >= 0 ? `${data.were} ${own}` : "", world[OTHERS] ? data.others[world[OTHERS]] : "",
       world[MODEL] ? data.models[world[MODEL]] : "", world[DOSE] ? data.doses[world[DOSE]] : "",
     ].filter(Boolean).join("; ");
     const same = label(state) === label(factual);
