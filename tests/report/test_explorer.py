@@ -117,6 +117,9 @@ def test_members_stand_apart_and_the_person_in_the_middle() -> None:
         assert found[0] == (0, 0)
         assert len(set(found)) == len(one.members)
         assert all(math.hypot(x, y) <= 101 for x, y in found)
+    for count in range(2, 30):
+        few = replace(many, members=many.members[:count], edges=many.edges[: count - 1])
+        assert all(y < 50 or abs(x) > 2 for x, y in positions(few))
     near = [math.dist(a, b) for a in positions(many) for b in positions(many) if a != b]
     assert min(near) > 10
 
@@ -285,7 +288,7 @@ def test_a_control_of_one_value_says_so() -> None:
     audit = with_what_if(example(), doses=(1.0,), models=("similarity",))
     text = " ".join(Markup(render_page(audit)).text.split())
     assert "Only “100 %” was computed." in text
-    assert "Only “similarity (this audit’s own)” was computed." in text
+    assert "Only “this audit’s own” was computed." in text
     assert "Doses were computed for people's own value alone" in text
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 OWN, OTHERS = ("women", "men"), ("as they are", "all women", "half of each", "all men")
-MODELS, DOSES = ("similarity", "quantile", "structure only"), (1.0, 0.5, 0.0)
+MODELS, DOSES = ("own", "quantile", "structure only"), (1.0, 0.5, 0.0)
 COLUMNS: list[dict[str, Any]] = [
     {"name": "income", "low": 0.0, "high": 90000.0, "levels": []},
     {"name": "age", "low": 18.0, "high": 70.0, "levels": []},

@@ -62,7 +62,7 @@ _FILTERS = (
 )
 # Joined into one of each: the page's policy allows one script, by its hash.
 _STYLES = ("page.css", "explorer.css")
-_SCRIPTS = ("page.js", "ego.js", "explorer.js")
+_SCRIPTS = ("page.js", "ego.js", "facets.js", "explorer.js")
 _FACTS = {
     "version": "fairgear",
     "data_sha256": "data, SHA-256",

@@ -98,9 +98,12 @@ def test_every_computed_world_is_shown_as_the_records_have_it(open_page: OpenPag
             assert str(person.node_id) in said
             if state is not factual:
                 assert ("if their own" in said) == (state.own >= 0)
-                for axis, names in (("others", what_if.others), ("model", what_if.models)):
-                    chosen = getattr(state, axis)
-                    assert (f"{names[chosen]}" in said) == (chosen > 0)
+                assert ("neighbours: " in said) == (state.others > 0)
+                assert ("causal model: " in said) == (state.model > 0)
+                if state.others:
+                    assert f"neighbours: {what_if.others[state.others]}" in said
+                if state.model:
+                    assert f"causal model: {what_if.models[state.model]}" in said
                 assert ("% of the difference" in said) == (state.dose > 0)
             changes = state.label != factual.label
             assert ("changes" in page.locator("#what-if-verdict").inner_text()) == changes

@@ -20,8 +20,11 @@ def positions(person: ExplainedPerson) -> list[tuple[int, int]]:
     order = _around(person)
     rings = min(len(_RINGS), math.ceil(len(order) / _PER_RING))
     found = [(0, 0)] * len(person.members)
+    # Nobody straight below, where the person's name is.
+    count = len(order)
+    first = 0.0 if count == 1 else math.pi * (-0.5 + (count % 2 == 0) / max(count, 1))
     for place, member in enumerate(order):
-        angle = 2 * math.pi * place / len(order) - math.pi / 2
+        angle = first + 2 * math.pi * place / count
         radius = _RINGS[place % rings]
         found[member] = (round(radius * math.cos(angle)), round(radius * math.sin(angle)))
     return found

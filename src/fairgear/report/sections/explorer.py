@@ -121,10 +121,7 @@ def explorer_section(audit: Audit, what_if: WhatIf) -> Explorer:
 
 def _controls(audit: Audit, what_if: WhatIf) -> tuple[Control, ...]:
     own = (Choice(-1, "as it is"), *map(Choice, range(len(what_if.own)), what_if.own))
-    models = [
-        f"{name} (this audit’s own)" if place == 0 else name
-        for place, name in enumerate(what_if.models)
-    ]
+    models = ("this audit’s own", *what_if.models[1:])
     doses = [f"{numbers.plain(100 * dose)} %" for dose in what_if.doses]
     attribute = numbers.own_attribute(audit.names, "Their own")
     kinds = (

@@ -5,7 +5,8 @@ const ego = (() => {
   const SHAPES = [
     "M-1,0A1,1 0 1 1 1,0A1,1 0 1 1 -1,0Z", "M0,-1.25L1.25,0L0,1.25L-1.25,0Z",
     "M0,-1.3L1.2,0.9L-1.2,0.9Z", "M-0.95,-0.95H0.95V0.95H-0.95Z",
-    "M0,1.3L1.2,-0.9L-1.2,-0.9Z", "M-0.35,-1.1H0.35V-0.35H1.1V0.35H0.35V1.1H-0.35V0.35H-1.1V-0.35H-0.35Z",
+    "M0,1.3L1.2,-0.9L-1.2,-0.9Z",
+    "M-0.35,-1.1H0.35V-0.35H1.1V0.35H0.35V1.1H-0.35V0.35H-1.1V-0.35H-0.35Z",
   ];
 
   function make(parent, name, attributes, text) {
@@ -34,13 +35,14 @@ const ego = (() => {
   function link(parent, from, to, kind, directed) {
     const length = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
     const along = [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
+    const tenths = (value) => Math.round(10 * value) / 10;
     const [a, b] = [[from, from[2] + 2], [to, -to[2] - (directed ? 5 : 2)]].map(
-      ([point, gap]) => [0, 1].map((i) => Math.round(10 * (point[i] + gap * along[i])) / 10));
+      ([point, gap]) => [0, 1].map((i) => tenths(point[i] + gap * along[i])));
     const middle = [0, 1].map((i) => (a[i] + b[i]) / 2);
     const through = from[2] === SMALL && to[2] === SMALL
       && Math.hypot(middle[0] - CENTRE[0], middle[1] - CENTRE[1]) < 3 * LARGE;
     const bow = through ? 70 : directed ? length / 12 : 0;
-    const bend = [0, 1].map((i) => Math.round(10 * (middle[i] + (i ? 1 : -1) * along[1 - i] * bow)) / 10);
+    const bend = [0, 1].map((i) => tenths(middle[i] + (i ? 1 : -1) * along[1 - i] * bow));
     make(parent, "path", { d: bow ? `M${a}Q${bend} ${b}` : `M${a}L${b}`, class: "link " + kind });
     if (!directed) { return; }
     const turn = 180 * Math.atan2(b[1] - bend[1], b[0] - bend[0]) / Math.PI;

@@ -6,35 +6,14 @@
   const at = (id) => document.getElementById("what-if-" + id);
   const AXES = ["own", "others", "model", "dose"];
   const SIZES = [data.own, data.others, data.models, data.doses].map((names) => names.length);
-  const [OWN, OTHERS, MODEL, DOSE, SCORE, LABEL, FEATURES, LINKS, ATTRIBUTES] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
-  const MOST_NAMES = 14, MOST_ROWS = 8;
+  const [OWN, OTHERS, MODEL, DOSE, SCORE, LABEL, FEATURES, LINKS, ATTRIBUTES] = Array(9).keys();
+  const {
+    plain, measure, group, answer, counted, element, bullets, features, egos,
+  } = facets(data, at);
   const options = [...at("people").querySelectorAll("[role=option]")];
   const controls = [...root.querySelectorAll("[data-control]")];
   // `world` has a place on each axis; `last` is the axis that the reader turned last.
   const shown = { place: 0, world: [-1, 0, 0, 0], cut: null, last: 0, strange: "" };
-
-  // ---- numbers and words
-
-  const minus = (text) => text.replace(/^-/, "−");
-  const whole = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 0 });
-
-  function plain(value) {
-    if (value === null || value === undefined) { return "unknown"; }
-    return minus(Math.abs(value) >= 1000 ? whole(value) : String(value));
-  }
-
-  function measure(value) {
-    if (value === null) { return "undefined"; }
-    const size = Math.abs(value);
-    if (size >= 1000) { return minus(whole(value)); }
-    return minus(size >= 1e-6 && size < 0.0005 ? value.toPrecision(1) : value.toFixed(3));
-  }
-
-  const group = (value) => value === null ? "unknown" : data.groups[value] ?? data.unit + plain(value);
-  const answer = (label) => label === null ? "undefined" : data.answers[label] ?? plain(label);
-  const cell = (column, value) => value === null ? "unknown" : column[3]?.[value] ?? plain(value);
-
-  function counted(count, one, many) { return count + " " + (count === 1 ? one : many); }
 
   // ---- worlds
 
@@ -42,8 +21,8 @@
   function found(person, world) {
     const own = person.theirs.includes(world[OWN]) ? -1 : world[OWN];
     if (own === -1 && world[OTHERS] === 0) { return person.states[0]; }
-    const same = (one) => one[OWN] === own && AXES.every((_, i) => i === OWN || one[i] === world[i]);
-    return person.states.find(same) || null;
+    const wanted = [own, ...world.slice(1)];
+    return person.states.find((one) => wanted.every((value, i) => one[i] === value)) || null;
   }
 
   // The computed world that differs on the fewest axes, and not on the one that was turned last.
@@ -68,174 +47,6 @@
     return state[SCORE] > shown.cut ? 1 : 0;
   }
 
-  // ---- pieces of the page
-
-  function element(name, text, kind) {
-    const one = document.createElement(name);
-    if (text !== undefined) { one.textContent = text; }
-    if (kind) { one.className = kind; }
-    return one;
-  }
-
-  function bullets(texts) {
-    const list = element("ul", undefined, "plain");
-    list.append(...texts.map((text) => element("li", text)));
-    return list;
-  }
-
-  function more(title, inside) {
-    const one = element("details");
-    one.append(element("summary", title), inside);
-    return one;
-  }
-
-  function bar(column, before, after) {
-    const track = element("span", undefined, "track");
-    track.setAttribute("aria-hidden", "true");
-    const width = column[2] - column[1];
-    if (column[3] || before === null || after === null || !(width > 0)) { return null; }
-    const place = (value) => 100 * Math.min(1, Math.max(0, (value - column[1]) / width));
-    const [from, to] = [place(before), place(after)];
-    const line = element("i", undefined, "way");
-    line.style.left = Math.min(from, to) + "%";
-    line.style.width = Math.abs(to - from) + "%";
-    const [start, end] = [element("i", undefined, "from"), element("i", undefined, "to")];
-    start.style.left = from + "%";
-    end.style.left = to + "%";
-    track.append(line, start, end);
-    return track;
-  }
-
-  function featureTable(rows) {
-    const table = element("table");
-    table.append(element("caption", "Columns that move", "heard"));
-    const head = table.createTHead().insertRow();
-    for (const title of ["column", "as it is", "would be", "among all people"]) {
-      const one = element("th", title);
-      one.scope = "col";
-      head.append(one);
-    }
-    const body = table.createTBody();
-    for (const [place, before, after] of rows) {
-      const column = data.columns[place], row = body.insertRow();
-      const name = element("th", column[0], "name");
-      name.scope = "row";
-      const last = element("td", undefined, "wide");
-      last.append(bar(column, before, after) || element("span", "—", "soft"));
-      row.append(name, element("td", cell(column, before)), element("td", cell(column, after)), last);
-    }
-    return table;
-  }
-
-  function features(person, state) {
-    const box = at("features");
-    const factual = person.features[0];
-    if (!factual.length) { box.replaceChildren(element("p", "The columns were not recorded.")); return; }
-    const rows = [], moved = state[FEATURES] ? person.features[state[FEATURES]] : [];
-    for (let i = 0; i < moved.length; i += 2) { rows.push([moved[i], factual[moved[i]], moved[i + 1]]); }
-    const size = ([place, before, after]) => {
-      const width = data.columns[place][2] - data.columns[place][1];
-      return data.columns[place][3] || !(width > 0) ? 1 : Math.abs(after - before) / width;
-    };
-    rows.sort((a, b) => size(b) - size(a));
-    const text = rows.length ? `${rows.length} of ${factual.length} move.` : `None of the ${factual.length} moves.`;
-    const parts = [element("p", text, "counts")];
-    if (rows.length) { parts.push(featureTable(rows.slice(0, MOST_ROWS))); }
-    if (rows.length > MOST_ROWS) {
-      parts.push(more(`${rows.length - MOST_ROWS} that move less`, featureTable(rows.slice(MOST_ROWS))));
-    }
-    box.replaceChildren(...parts);
-  }
-
-  const pairs = (flat) => flat.flatMap((_, i) => i % 2 ? [] : [[flat[i], flat[i + 1]]]);
-  const same = (a, b) => a[0] === b[0] && a[1] === b[1] || !data.directed && a[0] === b[1] && a[1] === b[0];
-
-  function linkWords(person, links) {
-    const arrow = data.directed ? " → " : " – ";
-    return links.map((pair) => pair.map((place) => person.members[place][0]).join(arrow));
-  }
-
-  function linkList(person, kept, gone, fresh) {
-    const box = at("links");
-    const parts = [element("p", `${kept.length} kept, ${gone.length} gone, ${fresh.length} new.`, "counts")];
-    for (const [title, links] of [["gone", gone], ["new", fresh]]) {
-      const own = links.filter((pair) => pair.includes(0));
-      const other = links.filter((pair) => !pair.includes(0));
-      if (own.length) { parts.push(element("p", `Their own, ${title}:`), bullets(linkWords(person, own))); }
-      if (other.length) {
-        parts.push(more(`Between others, ${title}: ${other.length}`, bullets(linkWords(person, other))));
-      }
-    }
-    if (person.hidden) {
-      parts.push(element("p", counted(person.hidden, "further neighbour is", "further neighbours are") +
-        " not drawn: those with the most links.", "soft"));
-    }
-    box.replaceChildren(...parts);
-  }
-
-  function drawing(id, person, row, links, named, words) {
-    const linked = new Set([0, ...links.filter((one) => one[2] !== "gone" || id === "before").flatMap((one) => [one[0], one[1]])]);
-    const members = person.members.map(([name, x, y, count], place) => {
-      const value = row[place];
-      const share = !data.reach || value === null ? null
-        : (value - data.reach[0]) / (data.reach[1] - data.reach[0] || 1);
-      return {
-        x, y, name, share, group: data.reach ? null : value, named: named.has(place),
-        linked: linked.has(place),
-        about: `${name}, ${group(value)}, ${counted(count, "link", "links")} as it is`,
-      };
-    });
-    ego.draw(at(id).querySelector("svg"), members, links, data.directed);
-    at(id).setAttribute("aria-label", words);
-  }
-
-  function keys(rows) {
-    const box = at("keys");
-    box.replaceChildren();
-    const svgOf = (kind) => {
-      const svg = document.createElementNS(at("before").querySelector("svg").namespaceURI, "svg");
-      svg.setAttribute("viewBox", "0 0 30 16");
-      svg.setAttribute("aria-hidden", "true");
-      if (typeof kind === "string") { ego.make(svg, "path", { d: "M2,8H28", class: "link " + kind }); }
-      else { ego.mark(svg, 15, 8, 5, data.reach ? null : kind[0], data.reach ? kind[1] : null); }
-      return svg;
-    };
-    const entry = (kind, text) => {
-      const one = element("span", undefined, "pair");
-      one.append(svgOf(kind), " " + text);
-      box.append(one, " ");
-    };
-    if (data.reach) {
-      entry([null, 0], group(data.reach[0]));
-      entry([null, 1], group(data.reach[1]));
-    } else {
-      const groups = [...new Set(rows.flat())].filter((one) => one !== null).sort((a, b) => a - b);
-      for (const one of groups) { entry([one, null], group(one)); }
-    }
-    for (const [kind, text] of [["kept", "link kept"], ["gone", "link gone"], ["new", "link new"]]) { entry(kind, text); }
-  }
-
-  function egos(person, state) {
-    const [gone, fresh] = person.links[state[LINKS]].map(pairs);
-    const edges = pairs(person.edges);
-    const kept = edges.filter((pair) => !gone.some((one) => same(one, pair)));
-    const before = [...kept.map((pair) => [...pair, "kept"]), ...gone.map((pair) => [...pair, "gone"])];
-    const after = [...kept.map((pair) => [...pair, "kept"]), ...fresh.map((pair) => [...pair, "new"])];
-    const touched = [...gone, ...fresh];
-    const few = person.members.length <= MOST_NAMES + 1;
-    const own = touched.filter((pair) => pair.includes(0)).flat();
-    const named = new Set([0, ...(few ? person.members.keys() : own.length > 2 * MOST_NAMES ? [] : own)]);
-    const rows = [person.attributes[0], person.attributes[state[ATTRIBUTES]]];
-    const words = (title, links) => `${title}: ${counted(links.length, "link", "links")} among ${person.members.length} people`;
-    drawing("before", person, rows[0], before, named, words("As it is", before));
-    drawing("after", person, rows[1], after, named,
-      words("As it would be", after) + `, ${gone.length} gone and ${fresh.length} new`);
-    at("before-name").textContent = "As it is: " + group(rows[0][0]);
-    at("after-name").textContent = "As it would be: " + group(rows[1][0]);
-    keys(rows);
-    linkList(person, kept, gone, fresh);
-  }
-
   // ---- the whole
 
   function outcome(person, state) {
@@ -247,7 +58,8 @@
 
   function headline(person, state) {
     const factual = person.states[0];
-    const who = (/^\d+$/.test(person.id) ? "Person " : "") + person.id + ", " + group(person.attributes[0][0]);
+    const name = (/^\d+$/.test(person.id) ? "Person " : "") + person.id;
+    const who = `${name}, ${group(person.attributes[0][0])}`;
     if (state === factual) {
       at("headline").textContent = `${who}: ${outcome(person, factual)}, as it is`;
       at("verdict").textContent = person.known;
@@ -259,10 +71,11 @@
       state[OWN] >= 0 ? `${data.were} ${own}` : "", world[OTHERS] ? data.others[world[OTHERS]] : "",
       world[MODEL] ? data.models[world[MODEL]] : "", world[DOSE] ? data.doses[world[DOSE]] : "",
     ].filter(Boolean).join("; ");
-    const same = label(state) === label(factual);
-    at("headline").textContent = `${who}: ${outcome(person, factual)} → ${outcome(person, state)} ${set}`;
+    const [before, after] = [factual, state].map((one) => outcome(person, one));
+    at("headline").textContent = `${who}: ${before} → ${after} ${set}`;
     const what = data.kind === "regression" ? "prediction" : "answer";
-    at("verdict").textContent = (same ? `The ${what} stays.` : `The ${what} changes.`) + " " + person.known;
+    const becomes = label(state) === label(factual) ? "stays" : "changes";
+    at("verdict").textContent = `The ${what} ${becomes}. ${person.known}`;
   }
 
   function mark() {
@@ -274,8 +87,9 @@
         const there = [...shown.world];
         there[axis] = value;
         const theirs = axis === OWN && person.theirs.includes(value);
-        const some = value <= 0 && axis !== OWN || value === -1 || person.states.some((state) => state[axis] === value);
-        const note = theirs ? "theirs" : found(person, there) ? "" : some ? "no data here" : "not computed";
+        const some = person.states.some((state) => state[axis] === value);
+        const none = some ? "no data here" : "not computed";
+        const note = theirs ? "theirs" : found(person, there) ? "" : none;
         const chosen = value === shown.world[axis];
         if (one.tagName === "OPTION") {
           one.dataset.word = one.dataset.word ?? one.textContent;
@@ -291,15 +105,19 @@
       const cut = shown.cut ?? data.cut[0];
       at("cut").value = cut;
       at("cut").setAttribute("aria-valuetext", plain(Number(cut.toFixed(6))));
-      at("cut-text").textContent = shown.cut === null ? `${measure(cut)}, the model’s own` : plain(cut);
+      at("cut-text").textContent =
+        shown.cut === null ? `${measure(cut)}, the model’s own` : plain(cut);
       at("cut-reset").setAttribute("aria-pressed", String(shown.cut === null));
     }
-    options.forEach((one, place) => one.setAttribute("aria-selected", String(place === shown.place)));
+    options.forEach((one, place) => {
+      one.setAttribute("aria-selected", String(place === shown.place));
+    });
     at("people").setAttribute("aria-activedescendant", options[shown.place].id);
   }
 
   function address() {
-    const hash = new URLSearchParams({ person: data.people[shown.place].id, world: shown.world.join(".") });
+    const { id } = data.people[shown.place];
+    const hash = new URLSearchParams({ person: id, world: shown.world.join(".") });
     if (shown.cut !== null) { hash.set("cut", shown.cut); }
     return "#" + hash;
   }
@@ -313,14 +131,16 @@
     root.classList.toggle("changes", state !== null && label(state) !== label(person.states[0]));
     at("link").href = address();
     if (state === null) {
-      at("headline").textContent = "No data: " + (shown.strange || `${person.id} in this world was not computed`);
+      const words = shown.strange || `${person.id} in this world was not computed`;
+      at("headline").textContent = "No data: " + words;
       at("verdict").textContent = "";
-      at("missing").textContent = `Of this person, ${counted(person.states.length, "world was", "worlds were")} computed.`;
+      const count = counted(person.states.length, "world was", "worlds were");
+      at("missing").textContent = `Of this person, ${count} computed.`;
       return;
     }
     headline(person, state);
-    egos(person, state);
-    features(person, state);
+    egos(person, state[LINKS], state[ATTRIBUTES]);
+    features(person, state[FEATURES]);
     const own = shown.cut === null ? [] : ["This was found at the model’s own threshold."];
     at("why").replaceChildren(...[...person.why, ...own].map((text) => element("p", text)));
     at("neighbors").replaceChildren(person.neighbors.length ? bullets(person.neighbors)
@@ -331,7 +151,11 @@
   function changed() {
     shown.strange = "";
     show();
-    try { history.replaceState(null, "", address()); } catch { /* An embedded page has no address. */ }
+    try {
+      history.replaceState(null, "", address());
+    } catch {
+      // An embedded page has no address of its own.
+    }
   }
 
   function select(place) {
@@ -373,7 +197,10 @@
   at("people").addEventListener("keydown", (event) => {
     const places = options.flatMap((one, place) => one.hidden ? [] : [place]);
     const here = places.indexOf(shown.place), last = places.length - 1;
-    const steps = { ArrowDown: here + 1, ArrowUp: here - 1, PageDown: here + 10, PageUp: here - 10, Home: 0, End: last };
+    const steps = {
+      ArrowDown: here + 1, ArrowUp: here - 1, PageDown: here + 10, PageUp: here - 10,
+      Home: 0, End: last,
+    };
     if (!(event.key in steps) || last < 0) { return; }
     event.preventDefault();
     select(places[Math.min(last, Math.max(0, steps[event.key]))]);
