@@ -54,7 +54,7 @@ def explained(place: int, people: int, members: int) -> dict[str, Any]:
     first, other = person["states"][0], person["states"][1]
     if first["label"] != other["label"]:
         parts = [
-            {"kind": "feature", "name": "income", "before": "31,250", "after": "20,100"},
+            {"kind": "feature", "name": "income", "before": "31250.4", "after": "-12.34567"},
             {"kind": "gone", "name": str(person["members"][1]["node_id"])},
         ]
         why = {"parts": parts, "score": other["score"], "exact": True, "moved": 5}

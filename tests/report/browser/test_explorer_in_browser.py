@@ -121,6 +121,24 @@ def test_every_computed_world_is_shown_as_the_records_have_it(open_page: OpenPag
     assert opened.complaints() == []
 
 
+def test_figures_are_written_as_everywhere_on_the_page(open_page: OpenPage) -> None:
+    figures = (-1234.5, 98765.4, 1e6, 12.0, -0.5, 0.123456, 0.00012345, -0.0000123456, 1.5e-12)
+    data = example_data()
+    world = data["what_if"]
+    world["columns"] = [
+        {"name": f"column {place}", "low": -1.0, "high": 1.0, "levels": []}
+        for place in range(len(figures))
+    ]
+    for person in world["people"]:
+        person["features"] = [[7.0] * len(figures), list(figures)]
+        for state in person["states"]:
+            state["features"] = int(state["own"] >= 0)
+    page = open_page(made(data)).page
+    seen = [row for table in page.locator("#what-if-features table").all() for row in rows(table)]
+    wanted = [[f"column {place}", "7", plain(value)] for place, value in enumerate(figures)]
+    assert sorted(seen) == wanted
+
+
 def test_both_drawings_have_everybody_at_the_same_place(open_page: OpenPage) -> None:
     page = open_page(example()).page
     script = (
@@ -273,6 +291,17 @@ def test_the_address_leads_back(open_page: OpenPage) -> None:
     page.wait_for_function(
         "(said) => document.querySelector('#what-if-headline').textContent === said", arg=said
     )
+
+
+def test_the_list_shows_whom_a_link_leads_to(open_page: OpenPage) -> None:
+    audit = example()
+    person = what_if_of(audit).people[-1]
+    page = open_page(audit, width=390, hash=f"#person={person.node_id}").page
+    inside = page.locator("[role=option][aria-selected=true]").evaluate(
+        "(one) => { const [a, b] = [one, one.closest('[role=listbox]')].map("
+        "(box) => box.getBoundingClientRect()); return a.top >= b.top && a.bottom <= b.bottom; }"
+    )
+    assert inside
 
 
 def test_a_link_keeps_the_threshold(open_page: OpenPage) -> None:

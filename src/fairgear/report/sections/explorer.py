@@ -344,7 +344,9 @@ def _why(audit: Audit, what_if: WhatIf, person: ExplainedPerson) -> list[str]:
 
 
 def _account(audit: Audit, what_if: WhatIf, person: ExplainedPerson, why: Why) -> list[str]:
-    parts = "; ".join(map(_part, why.parts)) or "nothing but the value itself"
+    figures = {column.name for column in what_if.columns if not column.levels}
+    said = [_part(part, number=part.name in figures) for part in why.parts]
+    parts = "; ".join(said) or "nothing but the value itself"
     many, moved = len(why.parts), why.moved
     moving = "the one thing that moves" if moved == 1 else f"{many} of the {moved} things that move"
     exact = (
@@ -362,10 +364,21 @@ def _account(audit: Audit, what_if: WhatIf, person: ExplainedPerson, why: Why) -
     ]
 
 
-def _part(part: Part) -> str:
+def _figure(text: str) -> str:
+    """A number of a column as the table beside has it; words that stand for none stay."""
+    try:
+        return numbers.plain(_rounded(float(text)))
+    except ValueError:
+        return text
+
+
+def _part(part: Part, *, number: bool) -> str:
     """One thing that moves, as it ends a sentence."""
+    ends = [part.before, part.after]
+    if number and part.kind == "feature":
+        ends = [_figure(end) for end in ends]
     fixed = {
-        "feature": f"{part.name} from {part.before} to {part.after}",
+        "feature": f"{part.name} from {ends[0]} to {ends[1]}",
         "gone": f"the link with {part.name} goes",
         "new": f"a new link with {part.name}",
         "weight": f"the weight of the link with {part.name} from {part.before} to {part.after}",

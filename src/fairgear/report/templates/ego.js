@@ -73,7 +73,9 @@ const ego = (() => {
     // What stays lies below what does not.
     const rank = (one) => one[2] === "kept" ? 0 : 1;
     for (const [from, to, kind] of [...links].sort((a, b) => rank(a) - rank(b))) {
-      if (from !== to) { link(svg, points[from], points[to], kind, directed); }
+      // Links of those who are not linked to the person here are background.
+      const far = members[from].linked && members[to].linked ? "" : " far";
+      if (from !== to) { link(svg, points[from], points[to], kind + far, directed); }
     }
     members.forEach((one, place) => {
       const node = make(svg, "g", { class: one.linked ? "node" : "node apart" });

@@ -158,14 +158,19 @@
     }
   }
 
-  function select(place) {
-    shown.place = place;
-    shown.world = settled(data.people[place], shown.world);
-    const [one, list] = [options[place], at("people")];
+  // Scrolls the list alone, never the page.
+  function reveal() {
+    const [one, list] = [options[shown.place], at("people")];
     if (one.offsetTop < list.scrollTop) { list.scrollTop = one.offsetTop - 28; }
     const below = one.offsetTop + one.offsetHeight - list.clientHeight;
     if (below > list.scrollTop) { list.scrollTop = below; }
+  }
+
+  function select(place) {
+    shown.place = place;
+    shown.world = settled(data.people[place], shown.world);
     changed();
+    reveal();
   }
 
   function restore() {
@@ -185,6 +190,7 @@
     const section = document.getElementById("explorer");
     section.querySelector("details").open = true;
     section.scrollIntoView();
+    reveal();
     return true;
   }
 

@@ -4,12 +4,15 @@ const facets = (data, at) => {
 
   // ---- numbers and words
 
-  const minus = (text) => text.replace(/^-/, "−");
+  const minus = (text) => text.startsWith("-") ? text.replaceAll("-", "−") : text;
   const whole = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 0 });
 
   function plain(value) {
     if (value === null || value === undefined) { return "unknown"; }
-    return minus(Math.abs(value) >= 1000 ? whole(value) : String(value));
+    const size = Math.abs(value);
+    if (size >= 1000) { return minus(whole(value)); }
+    if (size === 0 || size >= 1e-4) { return minus(String(value)); }
+    return minus(value.toExponential().replace(/-(\d)$/, "-0$1"));
   }
 
   function measure(value) {
@@ -143,14 +146,16 @@ const facets = (data, at) => {
       }
     }
     if (person.hidden) {
-      const count = counted(person.hidden, "further neighbour is", "further neighbours are");
-      parts.push(element("p", `${count} not drawn: those with the most links.`, "soft"));
+      const count = counted(person.hidden, "more person is", "more people are");
+      const words = `${count} linked to them in some world but not drawn, `;
+      parts.push(element("p", words + "those with the most links.", "soft"));
     }
     at("links").replaceChildren(...parts);
   }
 
   function drawing(id, person, row, links, named, words) {
-    const linked = new Set([0, ...links.flatMap(([from, to]) => [from, to])]);
+    const own = links.filter(([from, to]) => from === 0 || to === 0);
+    const linked = new Set([0, ...own.flatMap(([from, to]) => [from, to])]);
     const members = person.members.map(([name, x, y, count], place) => {
       const value = row[place];
       const share = !data.reach || value === null ? null
