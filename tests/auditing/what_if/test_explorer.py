@@ -245,14 +245,21 @@ def test_the_most_affected_and_others(kind: str) -> None:
 def test_members_are_who_is_linked_with_the_own_value_alone() -> None:
     graph, what_if = graph_of("table"), found("table")
     for person in what_if.people[:4]:
-        row, linked = row_of(graph, person), set()
+        row, linked, first = row_of(graph, person), set[int](), set[int]()
+        now = set(graph.edge_index[0, graph.edge_index[1] == row].tolist())
         for one in person.states:
             if not one.others:
                 sens = assignment("table", what_if, person, one)
                 world = counterfactual("table", what_if, one, sens)
-                linked |= set(world.edge_index[0, world.edge_index[1] == row].tolist())
+                there = set(world.edge_index[0, world.edge_index[1] == row].tolist())
+                linked |= there
+                first |= now ^ there if one.model == one.dose == 0 else set()
         degree = torch.bincount(graph.edge_index[0], minlength=len(graph.x)).tolist()
-        order = sorted(linked, key=lambda other: (degree[other], int(graph.node_id[other])))
+
+        def rank(other: int, now: set[int] = now, first: set[int] = first) -> tuple[bool, ...]:
+            return other not in now | first, other not in first
+
+        order = sorted(linked, key=lambda at: (rank(at), degree[at], int(graph.node_id[at])))
         ids = graph.node_id[[row, *order]].tolist()
         assert [member.node_id for member in person.members] == ids[:24]
         assert person.hidden == max(0, len(ids) - 24)

@@ -10,8 +10,10 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from fairgear.auditing import Audit
+from fairgear.auditing.result import Names
 from fairgear.auditing.what_if import ExplainedPerson, State, WhatIf
 from fairgear.report.numbers import measure, plain
+from tests.auditing.what_if.test_explorer import result
 from tests.report.browser.conftest import OpenPage
 from tests.report.example import HOSTILE, example, example_data, made
 from tests.report.test_explorer import KINDS, MARKS, of_kind, section
@@ -43,6 +45,13 @@ def enter(page: Page, person: int, state: State) -> None:
     page.locator(f"#what-if-{person}").click()
     for axis in AXES:
         turn(page, axis, getattr(state, axis))
+
+
+def attribute(value: float, names: Names) -> str:
+    """A group or a number, as it is said of a person."""
+    if names.number:
+        return f"{names.number} {plain(float(f'{value:.4g}'))}"
+    return names.groups[int(value)] if names.groups else f"group {int(value)}"
 
 
 def rows(table: Locator) -> list[list[str]]:
@@ -79,45 +88,67 @@ def drawn(page: Page, which: str) -> dict[str, int]:
     return {kind: links.locator(f".link.{kind}").count() for kind in ("kept", "gone", "new")}
 
 
+def check(page: Page, audit: Audit, person: ExplainedPerson, state: State) -> None:
+    """What is shown is this state, by the records alone."""
+    what_if = what_if_of(audit)
+    factual = person.states[0]
+    classes = audit.names.classes or ("answer 0", "answer 1")
+    words = [
+        f"{classes[int(one.label)]} (score {measure(one.score)})"
+        for one in ((factual,) if state is factual else (factual, state))
+    ]
+    said = headline(page)
+    assert " → ".join(words) in said
+    assert str(person.node_id) in said
+    if state is not factual:
+        assert ("if their own" in said) == (state.own >= 0)
+        assert ("neighbours: " in said) == (state.others > 0)
+        assert ("causal model: " in said) == (state.model > 0)
+        if state.others:
+            assert f"neighbours: {what_if.others[state.others]}" in said
+        if state.model:
+            assert f"causal model: {what_if.models[state.model]}" in said
+        dose = f"{100 * what_if.doses[state.dose]:g} % of the difference"
+        assert (dose in said) == (state.dose > 0)
+    changes = state.label != factual.label
+    assert ("changes" in page.locator("#what-if-verdict").inner_text()) == changes
+    links = person.links[state.links]
+    kept = len(person.edges) - len(links.gone)
+    assert drawn(page, "before") == {"kept": kept, "gone": len(links.gone), "new": 0}
+    assert drawn(page, "after") == {"kept": kept, "gone": 0, "new": len(links.new)}
+    counted = page.locator("#what-if-links .counts").inner_text()
+    assert counted == f"{kept} kept, {len(links.gone)} gone, {len(links.new)} new."
+    tables = page.locator("#what-if-features table").all()
+    seen = [row for table in tables for row in rows(table)]
+    assert sorted(seen) == expected_rows(what_if, person, state)
+    after = person.attributes[state.attributes][0]
+    shown = page.locator("#what-if-after-name").inner_text()
+    assert shown == f"As it would be: {attribute(after, audit.names)}"
+
+
 def test_every_computed_world_is_shown_as_the_records_have_it(open_page: OpenPage) -> None:
     audit = example()
-    what_if = what_if_of(audit)
     opened = open_page(audit)
-    page = opened.page
     for place in (0, 3):
-        person = what_if.people[place]
-        factual = person.states[0]
+        person = what_if_of(audit).people[place]
         for state in person.states:
-            enter(page, place, state)
-            words = [
-                f"{audit.names.classes[int(one.label)]} (score {measure(one.score)})"
-                for one in ((factual,) if state is factual else (factual, state))
-            ]
-            said = headline(page)
-            assert " → ".join(words) in said
-            assert str(person.node_id) in said
-            if state is not factual:
-                assert ("if their own" in said) == (state.own >= 0)
-                assert ("neighbours: " in said) == (state.others > 0)
-                assert ("causal model: " in said) == (state.model > 0)
-                if state.others:
-                    assert f"neighbours: {what_if.others[state.others]}" in said
-                if state.model:
-                    assert f"causal model: {what_if.models[state.model]}" in said
-                assert ("% of the difference" in said) == (state.dose > 0)
-            changes = state.label != factual.label
-            assert ("changes" in page.locator("#what-if-verdict").inner_text()) == changes
-            links = person.links[state.links]
-            kept = len(person.edges) - len(links.gone)
-            assert drawn(page, "before") == {"kept": kept, "gone": len(links.gone), "new": 0}
-            assert drawn(page, "after") == {"kept": kept, "gone": 0, "new": len(links.new)}
-            counted = page.locator("#what-if-links .counts").inner_text()
-            assert counted == f"{kept} kept, {len(links.gone)} gone, {len(links.new)} new."
-            tables = page.locator("#what-if-features table")
-            seen = rows(tables) if tables.count() else []
-            assert sorted(seen) == expected_rows(what_if, person, state)
-            group = audit.names.groups[int(person.attributes[state.attributes][0])]
-            assert page.locator("#what-if-after-name").inner_text() == f"As it would be: {group}"
+            enter(opened.page, place, state)
+            check(opened.page, audit, person, state)
+    assert opened.complaints() == []
+
+
+@pytest.mark.parametrize("kind", ["directed", "groups", "number"])
+def test_worlds_that_an_audit_computed_are_shown(open_page: OpenPage, kind: str) -> None:
+    audit = result(kind)
+    opened = open_page(audit)
+    person = what_if_of(audit).people[0]
+    # Numbers have hundreds of worlds.
+    for state in person.states[:: 1 + len(person.states) // 40]:
+        enter(opened.page, 0, state)
+        check(opened.page, audit, person, state)
+    arrows = opened.page.locator("#what-if-before .arrow").count()
+    assert arrows == (len(person.edges) if kind == "directed" else 0)
+    assert opened.violations() == []
     assert opened.complaints() == []
 
 

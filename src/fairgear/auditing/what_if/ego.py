@@ -48,18 +48,29 @@ class Egos:
         found: Integers = order.rows.numpy()[around]
         return found
 
-    def around(self, row: int, worlds: Sequence[LocalWorld]) -> Ego:
-        """Who is linked to a person on the factual graph or in one of these worlds."""
-        found = [self.linked_from(row), self.pointing_to(row).numpy()]
-        for world in worlds:
-            ends = world.added.numpy()
-            found.append(ends[::-1][ends == row])
-        near = np.unique(np.concatenate(found))
+    def around(self, row: int, worlds: Sequence[LocalWorld], first: Sequence[LocalWorld]) -> Ego:
+        """Who is linked to a person on the factual graph or in one of these worlds.
+
+        Those whose links with them differ in the `first` worlds come first, then other neighbours,
+        then those of the other worlds; among each, those with the fewest links.
+        """
+        now = np.concatenate([self.linked_from(row), self.pointing_to(row).numpy()])
+        new = [_other_ends(world.added, row) for world in worlds]
+        moved = [_other_ends(of, row) for world in first for of in (world.added, world.removed)]
+        near = np.unique(np.concatenate([now, *new]))
         near = near[near != row]
         ids = self.graph.node_id[torch.from_numpy(near).to(self.graph.node_id.device)]
-        near = near[np.lexsort((ids.cpu().numpy(), self.degree[near]))]
+        later = ~np.isin(near, np.concatenate([now[:0], *moved]))
+        strange = ~np.isin(near, now) & later
+        near = near[np.lexsort((ids.cpu().numpy(), self.degree[near], later, strange))]
         shown = np.concatenate([[row], near[: MOST_MEMBERS - 1]])
         return Ego(self, shown, len(near) + 1 - len(shown))
+
+
+def _other_ends(links: Tensor, row: int) -> Integers:
+    """Of the links (2, m) of a row."""
+    ends: Integers = links.numpy()
+    return ends[::-1][ends == row]
 
 
 class Ego:

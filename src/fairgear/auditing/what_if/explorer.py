@@ -256,7 +256,9 @@ class _Explained:
         """The record of a person, with everything that repeats stored once."""
         row, graph, before = int(self.rows[position]), self.worlds.graph, self.before(position)
         worlds = [one.world for one in found]
-        ego = self.egos.around(row, [one.world for one in found if not one.setting.others])
+        alone = [one for one in found if not one.setting.others]
+        first = [one.world for one in alone if not (one.setting.model or one.setting.dose)]
+        ego = self.egos.around(row, [one.world for one in alone], first)
         factual = graph.x[row].cpu()
         own = [_row(world.x[world.rows == row], factual) for world in worlds]
         values = self.features.values(row, torch.stack([factual, *own])[1:])

@@ -124,7 +124,9 @@ class ExplainedPerson:
         chosen: "affected", or "random" for one of a random sample.
         y: label, −1 where unknown; a number, NaN where unknown.
         members: the person first, then those linked to them as it is or in a world in which their
-            own value alone is another, those with the fewest links first.
+            own value alone is another. First come those whose links with the person differ in such
+            a world of the audit's own causal model and dose 1, then other neighbours, then the
+            rest; among each, those with the fewest links.
         hidden: how many of the latter are not among the members, for there are too many.
         edges: pairs of places in `members` that are linked on the factual graph.
         features: rows of values by column, the factual one first; of words the place of the level.

@@ -147,8 +147,7 @@ const facets = (data, at) => {
     }
     if (person.hidden) {
       const count = counted(person.hidden, "more person is", "more people are");
-      const words = `${count} linked to them in some world but not drawn, `;
-      parts.push(element("p", words + "those with the most links.", "soft"));
+      parts.push(element("p", `${count} linked to them in some world, and not drawn.`, "soft"));
     }
     at("links").replaceChildren(...parts);
   }
