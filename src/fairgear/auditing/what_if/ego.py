@@ -69,8 +69,9 @@ class Egos:
 
 def _other_ends(links: Tensor, row: int) -> Integers:
     """Of the links (2, m) of a row."""
-    ends: Integers = links.numpy()
-    return ends[::-1][ends == row]
+    ends = links.numpy()
+    found: Integers = ends[::-1][ends == row]
+    return found
 
 
 class Ego:
