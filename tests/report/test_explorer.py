@@ -110,8 +110,9 @@ def test_members_stand_apart_and_the_person_in_the_middle() -> None:
         members=tuple(Member(place, place % 2, 3) for place in range(41)),
         edges=tuple((0, place) for place in range(1, 41)),
         links=(Links((), ()),),
+        states=person.states[:1],
     )
-    for one in (person, many, replace(person, members=person.members[:1], edges=(), links=())):
+    for one in (person, many, replace(many, members=many.members[:1], edges=())):
         found = positions(one)
         assert found == positions(one)
         assert found[0] == (0, 0)
@@ -124,6 +125,24 @@ def test_members_stand_apart_and_the_person_in_the_middle() -> None:
     assert min(near) > 10
 
 
+def test_who_is_linked_under_other_causal_models_alone_stands_further_out() -> None:
+    person = what_if_of(example()).people[0]
+    strange = replace(
+        person,
+        members=tuple(Member(place, 0, 1) for place in range(5)),
+        edges=((0, 1), (2, 3)),
+        links=(Links((), ()), Links((), ((0, 2),)), Links((), ((0, 3), (0, 4)))),
+        states=(
+            person.states[0],
+            replace(person.states[1], links=1),
+            replace(person.states[1], model=1, links=2),
+        ),
+    )
+    far = [math.hypot(x, y) for x, y in positions(strange)]
+    assert max(far[1:3]) < 80
+    assert min(far[3:]) > 95
+
+
 def test_members_that_are_linked_stand_side_by_side() -> None:
     person = what_if_of(example()).people[0]
     chain = replace(
@@ -131,6 +150,7 @@ def test_members_that_are_linked_stand_side_by_side() -> None:
         members=tuple(Member(place, 0, 1) for place in range(9)),
         edges=((1, 5), (5, 2), (2, 7)),
         links=(Links((), ()),),
+        states=person.states[:1],
     )
     found = positions(chain)
     side = min(math.dist(found[1], other) for other in found[2:])

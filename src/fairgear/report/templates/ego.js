@@ -73,9 +73,10 @@ const ego = (() => {
     // What stays lies below what does not.
     const rank = (one) => one[2] === "kept" ? 0 : 1;
     for (const [from, to, kind] of [...links].sort((a, b) => rank(a) - rank(b))) {
-      // Links of those who are not linked to the person here are background.
-      const far = members[from].linked && members[to].linked ? "" : " far";
-      if (from !== to) { link(svg, points[from], points[to], kind + far, directed); }
+      // The person's own are in front; those of people who are not linked to them here, far back.
+      const near = members[from].linked && members[to].linked;
+      const depth = from === 0 || to === 0 ? " own" : near ? "" : " far";
+      if (from !== to) { link(svg, points[from], points[to], kind + depth, directed); }
     }
     members.forEach((one, place) => {
       const node = make(svg, "g", { class: one.linked ? "node" : "node apart" });
