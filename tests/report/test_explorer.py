@@ -81,6 +81,16 @@ def test_the_value_that_somebody_has_is_as_it_is() -> None:
         assert shown["theirs"] == [int(person.attributes[0][0])]
 
 
+def test_the_value_that_somebody_has_is_known_without_its_name() -> None:
+    # Two groups, whatever they are called; of several, the words tell where few were asked about.
+    audit = with_what_if(example(), own=("x", "y"))
+    assert [one["theirs"] for one in data_of(audit)["people"][:3]] == [[0], [1], [0]]
+    audit = with_what_if(example(), own=("men", "women", "others"))
+    assert [one["theirs"] for one in data_of(audit)["people"][:3]] == [[], [], []]
+    audit = with_what_if(example(), own=("women", "men", "others"))
+    assert [one["theirs"] for one in data_of(audit)["people"][:3]] == [[0], [1], [0]]
+
+
 def test_no_name_ends_the_data_or_hides() -> None:
     data = example_data()
     data["names"] = {"groups": [MARKS, HOSTILE], "classes": [HOSTILE, MARKS]}

@@ -301,7 +301,10 @@ def _theirs(audit: Audit, what_if: WhatIf, person: ExplainedPerson) -> list[int]
     value = person.attributes[0][0]
     words = {_group(audit, value), f"{value:.6g}"}
     asked = {state.own for state in person.states}
-    return [at for at, name in enumerate(what_if.own) if name in words and at not in asked]
+    left = [at for at in range(len(what_if.own)) if at not in asked]
+    if len(left) == 1 and not audit.names.number:
+        return left
+    return [at for at in left if what_if.own[at] in words]
 
 
 def _flat(pairs: Sequence[Sequence[int]]) -> list[int]:
