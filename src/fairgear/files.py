@@ -6,7 +6,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -98,9 +98,22 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write `value` as strict JSON in one step."""
-    write_text(path, json.dumps(json_ready(value), indent=2, allow_nan=False) + "\n")
+def write_json(path: Path, value: Any, *, dense: Collection[str] = ()) -> None:
+    """Write `value` as strict JSON in one step; of a mapping, keys in `dense` on one line each."""
+    ready = json_ready(value)
+    if not dense:
+        write_text(path, json.dumps(ready, indent=2, allow_nan=False) + "\n")
+        return
+    lines = [
+        f"  {json.dumps(key)}: "
+        + (
+            json.dumps(held, separators=(",", ":"), allow_nan=False)
+            if key in dense
+            else json.dumps(held, indent=2, allow_nan=False).replace("\n", "\n  ")
+        )
+        for key, held in ready.items()
+    ]
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def json_ready(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fairgear.auditing import Audit
+from tests.report.what_if_example import what_if_data
 
 HOSTILE = "<script>alert(1)</script>\"'</style>{{ 7*7 }}"
 _RATES = {
@@ -149,6 +150,7 @@ def example_data() -> dict[str, Any]:
             ]
         },
         "affected": [_person(place) for place in range(6)],
+        "what_if": what_if_data(),
         "diagnostics": _diagnostics(),
         "graph": {
             "name": "synthetic",

@@ -24,11 +24,21 @@ from tests.report.example import HOSTILE, example, example_data, hostile, made, 
 from tests.report.markup import Markup
 
 SECTIONS = [
-    *("verdict", "comparison", "groups", "flips", "causal-models", "causal-model", "affected"),
-    *("measures", "generator", "training", "notes", "settings", "provenance", "reading"),
+    *("verdict", "explorer", "comparison", "groups", "flips", "causal-models", "causal-model"),
+    *(
+        "affected",
+        "measures",
+        "generator",
+        "training",
+        "notes",
+        "settings",
+        "provenance",
+        "reading",
+    ),
 ]
 # Parts that an audit may lack, and the sections that go with them.
 OPTIONAL: dict[str, tuple[Any, list[str]]] = {
+    "what_if": (None, ["explorer"]),
     "comparison": (None, ["comparison"]),
     "causal_models": (None, ["causal-models"]),
     "diagnostics": (None, ["causal-model"]),
@@ -233,7 +243,8 @@ def test_nothing_is_loaded_from_anywhere() -> None:
     page = Markup(source)
     for tag in ("link", "iframe", "img"):
         assert not page.all(tag)
-    assert not [attributes for attributes in page.all("script") if attributes]
+    # One that runs, and one that is data.
+    assert page.all("script") == [{"type": "application/json", "id": "what-if-data"}, {}]
     assert not page.values("src")
     assert all(href.startswith("#") for href in page.values("href"))
     assert not re.search(r"@import|url\(|https?:|fetch\(|XMLHttpRequest|WebSocket", source)
@@ -262,7 +273,7 @@ def test_hostile_strings_are_only_text() -> None:
     data["names"] = {"groups": [HOSTILE, "🦊"], "classes": [HOSTILE, HOSTILE]}
     source = render_page(made(data))
     page = Markup(source)
-    assert source.count("<script") == 1
+    assert source.count("<script") == 2
     assert source.count("<style") == source.count("</style") == 1
     assert "alert(1)" in page.text
     assert "7*7" in page.text

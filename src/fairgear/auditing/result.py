@@ -383,7 +383,8 @@ class Audit:
             (folder / RESULTS).unlink(missing_ok=True)
         with replacing(folder / PEOPLE) as temporary:
             self.people.to_parquet(temporary, index=False)
-        write_json(folder / RESULTS, self.to_dict())
+        # Thousands of worlds: a number a line would be three times as large.
+        write_json(folder / RESULTS, self.to_dict(), dense=("what_if",))
 
     @classmethod
     def load(cls, folder: Path | str, *, people: bool = True) -> Audit:
