@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,15 @@ from fairgear import SensitiveGraph
 from fairgear.auditing import Audit, World, Worlds, audit
 from fairgear.auditing.adapters.graph_models import EstimatorAdapter
 from fairgear.auditing.what_if import ExplainedPerson, State, WhatIf
+from fairgear.auditing.worlds import judged_by
+from fairgear.causal import FittedCausalModel, SimilarityCausalModel
+from fairgear.causal.base import FeatureCausalModel
+from fairgear.graph import Attributes
 from fairgear.metrics.inputs import Floats
+from tests.auditing.ages import ages
 from tests.auditing.models import FakeModel
+from tests.causal.test_laws import table_graph
+from tests.graphs import linked_graph, random_graph
 
 
 class Near(EstimatorAdapter):
@@ -71,3 +79,53 @@ def state(person: ExplainedPerson, **places: int) -> State:
 
 def row_of(graph: SensitiveGraph, person: ExplainedPerson) -> int:
     return int((graph.node_id == int(person.node_id)).nonzero()[0])
+
+
+KINDS = ("table", "fitted", "directed", "weighted", "groups", "number")
+
+
+def three_groups() -> SensitiveGraph:
+    graph = random_graph(150, 400)
+    sens = torch.randint(0, 3, (150,), generator=torch.Generator().manual_seed(5))
+    x = graph.x.clone()
+    x[:, 0] += sens
+    x[:, 1] = sens.float()
+    return graph.replace(
+        x=x, sens=sens, attributes=Attributes.single("origin", ("here", "there", "elsewhere"))
+    )
+
+
+@cache
+def graph_of(kind: str) -> SensitiveGraph:
+    if kind == "table":
+        return table_graph(150)
+    if kind == "number":
+        return ages(150)
+    if kind == "groups":
+        return three_groups()
+    if kind == "fitted":
+        return random_graph(150, 400)
+    return linked_graph(150, 500, directed=kind == "directed", weighted=kind == "weighted")
+
+
+def law(kind: str, features: str = "shift") -> FeatureCausalModel:
+    """A causal model whose worlds of few people are local, fitted as an audit fits it."""
+    graph = graph_of(kind)
+    if kind == "table":
+        return SimilarityCausalModel(features).fit(graph, judged_by(graph))
+    edges = "distance" if kind in ("fitted", "groups", "number") else "fixed"
+    return FittedCausalModel(features, edges, gate=False).fit(graph, judged_by(graph))
+
+
+def model_of(kind: str) -> Reads:
+    """Of ages around fifty, so that answers differ."""
+    return Reads(0.1, -9.8) if kind == "number" else Reads()
+
+
+@cache
+def result(kind: str) -> Audit:
+    return explored(model_of(kind), Worlds(graph_of(kind), law(kind), draws=1))
+
+
+def found(kind: str) -> WhatIf:
+    return what_if_of(result(kind))

@@ -6,9 +6,9 @@ import json
 import math
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import Tensor
@@ -22,69 +22,27 @@ from fairgear.causal import (
     Columns,
     Dosed,
     FittedCausalModel,
-    SimilarityCausalModel,
     SyntheticSettings,
     feature_model,
     features_only,
     sample,
 )
 from fairgear.causal.base import FeatureCausalModel
-from fairgear.graph import Attributes, split
+from fairgear.graph import split
 from fairgear.graph.tables.original import OriginalColumns
-from tests.auditing.ages import ages
-from tests.auditing.models import Everything, small_graph
-from tests.auditing.what_if.scene import Reads, explored, row_of, state, what_if_of
-from tests.causal.test_laws import table_graph
-from tests.graphs import linked_graph, random_graph
-
-KINDS = ("table", "fitted", "directed", "weighted", "groups", "number")
-
-
-def three_groups() -> SensitiveGraph:
-    graph = random_graph(150, 400)
-    sens = torch.randint(0, 3, (150,), generator=torch.Generator().manual_seed(5))
-    x = graph.x.clone()
-    x[:, 0] += sens
-    x[:, 1] = sens.float()
-    return graph.replace(
-        x=x, sens=sens, attributes=Attributes.single("origin", ("here", "there", "elsewhere"))
-    )
-
-
-@cache
-def graph_of(kind: str) -> SensitiveGraph:
-    if kind == "table":
-        return table_graph(150)
-    if kind == "number":
-        return ages(150)
-    if kind == "groups":
-        return three_groups()
-    if kind == "fitted":
-        return random_graph(150, 400)
-    return linked_graph(150, 500, directed=kind == "directed", weighted=kind == "weighted")
-
-
-def law(kind: str, features: str = "shift") -> FeatureCausalModel:
-    """A causal model whose worlds of few people are local, fitted as an audit fits it."""
-    graph = graph_of(kind)
-    if kind == "table":
-        return SimilarityCausalModel(features).fit(graph, judged_by(graph))
-    edges = "distance" if kind in ("fitted", "groups", "number") else "fixed"
-    return FittedCausalModel(features, edges, gate=False).fit(graph, judged_by(graph))
-
-
-def model_of(kind: str) -> Reads:
-    """Of ages around fifty, so that answers differ."""
-    return Reads(0.1, -9.8) if kind == "number" else Reads()
-
-
-@cache
-def result(kind: str) -> Audit:
-    return explored(model_of(kind), Worlds(graph_of(kind), law(kind), draws=1))
-
-
-def found(kind: str) -> WhatIf:
-    return what_if_of(result(kind))
+from tests.auditing.what_if.scene import (
+    KINDS,
+    Reads,
+    explored,
+    found,
+    graph_of,
+    law,
+    model_of,
+    result,
+    row_of,
+    state,
+    what_if_of,
+)
 
 
 def assignment(kind: str, what_if: WhatIf, person: ExplainedPerson, one: State) -> Tensor:
@@ -325,8 +283,6 @@ def test_several_classes_and_numbers_as_labels() -> None:
 
 def test_hidden_words_and_levels() -> None:
     """A table's own words and units."""
-    import pandas as pd
-
     rng = np.random.default_rng(0)
     n = 120
     table = pd.DataFrame(
@@ -355,95 +311,3 @@ def test_hidden_words_and_levels() -> None:
         row = table.iloc[int(person.node_id)]
         level, money = person.features[0]
         assert (job.levels[int(level)], money) == (row["job"], row["income"])
-
-
-def whole(graph: SensitiveGraph) -> Tensor:
-    return Everything().score(graph)
-
-
-@pytest.mark.parametrize("number", [False, True])
-def test_models_of_whole_graphs_show_what_was_scored(number: bool) -> None:
-    graph = ages(150) if number else small_graph(150)
-    causal = FittedCausalModel("shift", "fixed").fit(graph) if number else None
-    calls = []
-
-    def model(world: SensitiveGraph) -> Tensor:
-        calls.append(1)
-        return torch.sigmoid(world.x.double().sum(dim=1))
-
-    few: dict[str, Any] = {
-        "affected_people": 0,
-        "probes": False,
-        "other_causal_models": False,
-        "self_people": 20,
-    }
-    before = fg.audit(model, Worlds(graph, causal), what_if_people=0, **few)
-    count = len(calls)
-    audit = fg.audit(model, Worlds(graph, causal), what_if_people=14, **few)
-    assert len(calls) == 2 * count
-    assert before.what_if is None
-    what_if = what_if_of(audit)
-    assert (what_if.others, what_if.models, what_if.doses) == (("as they are",), ("own",), (1.0,))
-    people = audit.people.set_index("node_id")
-    assert len(what_if.people) == 14
-    for person in what_if.people:
-        known = people.loc[person.node_id]
-        first, second = person.states
-        assert first.score == pytest.approx(known["score"], rel=6e-6)
-        assert second.score == pytest.approx(known["score_strict_self"], rel=6e-6)
-        value = known["other_sens"] if number else 1 - known["sens"]
-        assert person.attributes[second.attributes][0] == pytest.approx(value)
-        assert person.why is None
-    assert "takes the whole graph" in what_if.notes[0]
-
-
-def test_a_causal_model_of_whole_graphs_has_few_people() -> None:
-    from tests.causal.test_local import OneColumn
-
-    graph = random_graph(150, 400)
-    audit = explored(Reads(), Worlds(graph, OneColumn().fit(graph)), people=60)
-    what_if = what_if_of(audit)
-    assert len(what_if.people) == 10
-    people = audit.people.set_index("node_id")
-    for person in what_if.people:
-        known = people.loc[person.node_id]
-        (second,) = person.states[1:]
-        assert second.score == pytest.approx(known["score_strict_self"], rel=6e-6)
-        # Friends are lost.
-        assert len(person.links[second.links].gone) + person.hidden >= person.members[0].links
-
-
-def test_nobody_without_a_causal_model_or_where_not_asked() -> None:
-    graph = random_graph(60, 120)
-    x = graph.x.clone()
-    x[:, 1] = 0
-    one = graph.replace(x=x, sens=torch.zeros_like(graph.sens))
-    assert explored(Reads(), one).what_if is None
-    assert explored(Reads(), graph, people=0).what_if is None
-    with pytest.raises(fg.errors.ParameterError, match="what_if_people"):
-        explored(Reads(), graph, people=-1)
-
-
-def test_few_controls_where_the_family_is_not_asked() -> None:
-    graph = graph_of("fitted")
-    worlds = Worlds(graph, law("fitted"), draws=1)
-    what_if = what_if_of(explored(Reads(), worlds, other_causal_models=False))
-    assert what_if.models == ("own",)
-    assert what_if.doses == (1.0,)
-    assert what_if.notes == ("Other causal models and doses were not asked for.",)
-    for mine, full in zip(what_if.people, found("fitted").people, strict=True):
-        wanted = [(s.own, s.others, s.score) for s in full.states if not s.model and not s.dose]
-        assert [(one.own, one.others, one.score) for one in mine.states] == wanted
-
-
-def test_neighbours_of_hubs_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairgear.auditing.what_if.explorer.MOST_NEIGHBORS", 5)
-    graph = graph_of("fitted")
-    what_if = what_if_of(explored(Reads(), Worlds(graph, law("fitted"), draws=1)))
-    hubs = 0
-    for person in what_if.people:
-        set_ = any(one.others for one in person.states)
-        assert set_ == (0 < person.members[0].links <= 5)
-        hubs += person.members[0].links > 5
-    assert 0 < hubs < 12
-    assert what_if.notes[-1].startswith(f"{hubs} of these people have more than 5 neighbours")

@@ -71,8 +71,19 @@ def test_few_trials_are_few() -> None:
     found, exact = looked.smallest()
     assert len(found) == 50
     assert not exact
-    # 100 + 99 + 98 + 97 step by step, 97 longer sets, 50 without one part, and 100 alone again.
-    assert len(asked) <= 100 + 99 + 98 + 97 + 97 + 50
+    # Step by step, then by halves, then without each part.
+    assert len(asked) <= 100 + 99 + 98 + 97 + 7 + 50
+
+
+def test_thousands_of_parts_take_few_more_trials() -> None:
+    """One more than a third of them is needed; those that pull back are left out."""
+    signs = [1.0 if part % 3 else -1.0 for part in range(3000)]
+    looked, asked = search(lambda parts: sum(signs[part] for part in parts), 3000, 999.5)
+    found, exact = looked.smallest()
+    assert len(found) == 1000
+    assert all(part % 3 for part in found)
+    assert not exact
+    assert len(asked) < 3000 + 2999 + 20 + 1100
 
 
 @pytest.mark.parametrize("alone", [True, False])

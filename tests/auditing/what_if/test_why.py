@@ -19,8 +19,7 @@ from fairgear.auditing.what_if.why import Moves, explain
 from fairgear.causal import CausalModel, LocalWorld, as_assignment
 from fairgear.graph import Target
 from fairgear.metrics.disagreement import Disagreement
-from tests.auditing.what_if.scene import row_of, state
-from tests.auditing.what_if.test_explorer import found, graph_of, law, model_of, result
+from tests.auditing.what_if.scene import found, graph_of, law, model_of, result, row_of, state
 from tests.graphs import linked_graph
 
 

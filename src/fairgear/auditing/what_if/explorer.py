@@ -16,6 +16,7 @@ from fairgear.auditing.affected import most_affected
 from fairgear.auditing.effects import COUNTERFACTUAL, Effect
 from fairgear.auditing.family import OWN
 from fairgear.auditing.people import person_name, sample
+from fairgear.auditing.unknown import has_unknown
 from fairgear.auditing.what_if.controls import AS_THEY_ARE, Controls, Setting, group_words
 from fairgear.auditing.what_if.ego import Egos, short
 from fairgear.auditing.what_if.features import Features
@@ -33,6 +34,10 @@ PEOPLE = 60
 FEW_PEOPLE = 10
 # The neighbours of a person with more are not set: each of them may gain and lose links.
 MOST_NEIGHBORS = 200
+_FIRST_COMPLETION = (
+    "Unknown sensitive attributes have the values of the first completion here; the table of "
+    "people has means over all."
+)
 _AS_IT_IS = Setting(-1, 0, 0, 0)
 _OWN = COUNTERFACTUAL["delta_cf"]
 T = TypeVar("T", bound=Hashable)
@@ -77,12 +82,22 @@ def explore(
     most = PEOPLE if most is None else most
     if most == 0 or worlds.causal_model is None:
         return None
-    cheap = worlds.cheap_alone and next(worlds.alone(rows[:1])).local.make is None
     explained = _Explained(adapter, worlds, rows, factual, people)
-    everybody = np.arange(len(rows))
+    found = _found(explained, alone, most, other_models)
+    if found is None or not has_unknown(worlds.graph):
+        return found
+    return replace(found, notes=(_FIRST_COMPLETION, *found.notes))
+
+
+def _found(
+    explained: _Explained, alone: Effect | None, most: int, other_models: bool
+) -> WhatIf | None:
+    adapter, worlds, rows = explained.adapter, explained.worlds, explained.rows
+    cheap = worlds.cheap_alone and next(worlds.alone(rows[:1])).local.make is None
     if adapter.is_local and cheap:
         controls = Controls.of(worlds, other_models=other_models)
-        return _in_all_worlds(explained, controls, _chosen(explained, everybody, most))
+        chosen = _chosen(explained, np.arange(len(rows)), most)
+        return _in_all_worlds(explained, controls, chosen)
     if alone is None or alone.answers is None:
         return None
     chosen = _chosen(explained, alone.positions, most if cheap else min(most, FEW_PEOPLE))

@@ -49,7 +49,8 @@ class Search:
         """The parts, and whether every smaller set was tried."""
         found = self._without_idle(self._grown())
         tried = 0
-        for size in range(1, len(found)):
+        # The first step tried every part alone.
+        for size in range(2, len(found)):
             tried += comb(self._count, size)
             if tried > self._most[1]:
                 return found, False
@@ -65,7 +66,8 @@ class Search:
     def _grown(self) -> Set:
         """Adds the part that moves the score most, until the answer is another.
 
-        Where that takes too many trials, the others follow in the order of their last trial.
+        Where that takes too many trials, as many others follow as it takes, in the order of their
+        last trial.
         """
         chosen: Set = ()
         rest = list(range(self._count))
@@ -79,18 +81,26 @@ class Search:
             chosen = best
             rest = [part for part in rest if part not in best]
         rest.sort(key=lambda part: -self.tried(_with(chosen, part)).toward)
-        longer = [_with(chosen, *rest[:more]) for more in range(1, len(rest) + 1)]
-        answers = self._all(longer)
-        return next(one for one, answer in zip(longer, answers, strict=True) if answer.other)
+        few, enough = 0, len(rest)
+        while enough - few > 1:
+            middle = (few + enough) // 2
+            if self.tried(_with(chosen, *rest[:middle])).other:
+                enough = middle
+            else:
+                few = middle
+        return _with(chosen, *rest[:enough])
 
     def _without_idle(self, parts: Set) -> Set:
-        """Without parts that the others do not need, as long as there is one."""
-        while len(parts) > 1:
-            best = self._best([tuple(one for one in parts if one != idle) for idle in parts])
-            if not self.tried(best).other:
-                break
-            parts = best
-        return parts
+        """Drops parts that the others do not need, the weakest first, until each is needed."""
+        while True:
+            kept = parts
+            for idle in sorted(parts, key=lambda part: self.tried((part,)).toward):
+                fewer = tuple(part for part in kept if part != idle)
+                if fewer and self.tried(fewer).other:
+                    kept = fewer
+            if kept == parts:
+                return parts
+            parts = kept
 
     def _best(self, sets: Sequence[Set]) -> Set:
         """The set that brings another answer or else moves the score most; of equals the first."""
