@@ -270,7 +270,11 @@ def of_kind(kind: str) -> Audit:
         return audit
     errors = dict.fromkeys(("rmse", "mae", "r2_prediction"), 0.4)
     ends = dict.fromkeys(errors, audit.intervals["accuracy"])
-    audit = replace(audit, metrics=audit.metrics | errors, intervals=audit.intervals | ends)
+    figures = dict.fromkeys(("mean label", "mean prediction", "mean residual"), 12.5)
+    groups = tuple(replace(one, figures=figures) for one in audit.groups)
+    audit = replace(
+        audit, metrics=audit.metrics | errors, intervals=audit.intervals | ends, groups=groups
+    )
     return with_what_if(audit, people=tuple(map(_predicted, what_if_of(audit).people)))
 
 
