@@ -273,7 +273,11 @@ def of_kind(kind: str) -> Audit:
     figures = dict.fromkeys(("mean label", "mean prediction", "mean residual"), 12.5)
     groups = tuple(replace(one, figures=figures) for one in audit.groups)
     audit = replace(
-        audit, metrics=audit.metrics | errors, intervals=audit.intervals | ends, groups=groups
+        audit,
+        metrics=audit.metrics | errors,
+        intervals=audit.intervals | ends,
+        groups=groups,
+        margins=(),
     )
     return with_what_if(audit, people=tuple(map(_predicted, what_if_of(audit).people)))
 
