@@ -147,7 +147,7 @@ def test_a_model_is_asked_as_often_as_the_page_says(
 def test_an_export_is_as_many_graphs_as_the_page_says(
     blocks: list[Block], names: dict[str, Any], folder: Path
 ) -> None:
-    exported = json.loads((folder / "exported" / "manifest.json").read_text(encoding="utf-8"))
+    exported = json.loads((folder / "exported" / "key.json").read_text(encoding="utf-8"))
     assert len(exported["worlds"]) == 15 + 5
     others = sum(len(one.all_worlds()) for one in names["worlds"].family.members[1:])
     attribute_only = 5

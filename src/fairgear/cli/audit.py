@@ -93,7 +93,8 @@ def audit(
     threshold
         Scores above it give label 1. [default: the model's own, or 0.5]
     graph_format
-        Of a command: csv, parquet or npz.
+        Of a command: csv or parquet, with the columns of your table; or npz,
+        with features as fairgear encodes them.
     time_limit
         Seconds of a command for one graph.
     out
@@ -158,6 +159,9 @@ def export(
 ) -> None:
     """Write every graph of an audit, to be scored elsewhere.
 
+    Hand over the folder for-scoring in it. Keep key.json: it tells which
+    graph is the real one.
+
     Parameters
     ----------
     dataset
@@ -165,7 +169,8 @@ def export(
     out
         The folder to write; an interrupted export resumes.
     graph_format
-        csv, parquet or npz.
+        csv or parquet, with the columns of your table; or npz, with features as
+        fairgear encodes them.
     """
     from fairgear.runs.audit_config import audit_config
 
@@ -177,8 +182,10 @@ def export(
     if json:
         print_json({"out": str(out), "graphs": count})
         return
+    place = out / "for-scoring"
     print(  # noqa: T201
-        f"Wrote {count} graphs to {out}. Score each (see {out}/README.txt), then run: "
+        f"Wrote {count} graphs to {place}: hand that folder over, and keep {out / 'key.json'}. "
+        f"When {place / 'scores'} is complete (see {place / 'README.txt'}), run: "
         f"fairgear audit score {out}"
     )
 
@@ -199,7 +206,8 @@ def score(
     Parameters
     ----------
     worlds
-        The folder that `fairgear audit export` wrote, with a file of scores for every graph.
+        The folder that `fairgear audit export` wrote, with key.json, and a file
+        of scores for every graph in for-scoring/scores.
     name
         What the report calls the model. [default: the folder's name]
     threshold

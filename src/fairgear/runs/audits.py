@@ -84,7 +84,7 @@ def audit_scores(
     settings = manifest.about.get("audit")
     if not isinstance(settings, Mapping):
         got = "worlds that were not exported by fairgear audit export"
-        allowed = "its folder, whose manifest names the data"
+        allowed = "its folder, whose key names the data"
         step = "use fairgear.audit(FolderAdapter(folder), graph) in Python"
         raise FileError(f"folder {exported}", got, allowed, step)
     config = audit_config(settings, listed=False)

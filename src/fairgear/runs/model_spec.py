@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fairgear.auditing import Adapter, CommandAdapter, adapt
 from fairgear.auditing.exchange.graph_files import check_format
+from fairgear.auditing.exchange.manifest import MANIFEST
 from fairgear.errors import FileError, ParameterError
 from fairgear.graph.tables import ENCODING
 from fairgear.methods import load_model
@@ -41,7 +42,7 @@ def model_of(
         return adapt(load_model(folder, device=device), name=text, threshold=threshold)
     if _CODE.fullmatch(text):
         return adapt(import_object(text, "model"), name=text, threshold=threshold)
-    if (Path(text) / "manifest.json").is_file():
+    if (Path(text) / MANIFEST).is_file():
         got, step = "a folder of exported worlds", f"run fairgear audit score {text}"
         raise FileError(f"model {text}", got, "a model", step)
     allowed = (
