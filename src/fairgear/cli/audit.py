@@ -41,6 +41,7 @@ audit_app = App(
         "fairgear audit mymodels:gcn bail",
         'fairgear audit "Rscript score.R {graph} {scores}" people.csv --sensitive sex \\\n'
         "    --label approved --edges friends.csv",
+        "fairgear audit scores.csv people.csv --sensitive sex --label approved",
         "fairgear audit runs/mine --against mymodels:gcn",
         'fairgear audit runs/mine --fail-if "delta_cf > 0.05"',
         "fairgear audit export bail --out worlds",
@@ -83,8 +84,10 @@ def audit(
     ----------
     model
         The folder of a run or a saved model; MODULE:NAME of Python code
-        (function of a graph, torch module, scikit-learn estimator); or
-        a command that reads {graph} and prints scores or writes {scores}.
+        (function of a graph, torch module, scikit-learn estimator); a command
+        that reads {graph} and prints scores or writes {scores}; or a file of
+        scores of people as they are, which needs no edges and tells of no
+        other world (columns id and score or answer).
     dataset
         A name from `fairgear datasets list`, or your own file as for
         `fairgear run`. [default: that of the run, or synthetic]
@@ -102,6 +105,8 @@ def audit(
     """
     from fairgear.runs.audit_config import (
         audit_config,
+        is_scores,
+        of_scores,
         on_dataset,
         settings_of_run,
         training_people_note,
@@ -110,7 +115,10 @@ def audit(
 
     conditions = _conditions(fail_if)
     run = settings_of_run(model) or settings_of_run(against or "")
-    config = audit_config(merged(on_dataset(run, dataset), _typed(settings, data)))
+    values = merged(on_dataset(run, dataset), _typed(settings, data))
+    if is_scores(model):
+        values = of_scores(values, model, against)
+    config = audit_config(values)
 
     name = re.sub(r"[^A-Za-z0-9._]+", "-", f"{config.short_name}-{model}").strip("-.")[:80]
 
@@ -128,6 +136,7 @@ def audit(
                 device=device,
                 graph_format=graph_format,
                 time_limit=time_limit,
+                id=config.data.id,
             )
 
         folder = AuditFolder(out if out is not None else Path("audits") / name)

@@ -71,11 +71,11 @@ class CommandAdapter(Adapter):
         if not time_limit > 0:
             raise ParameterError("time_limit", time_limit, "more than 0 seconds", "use 300")
         self._time_limit = time_limit
-        self._columns: OriginalColumns | None = None
+        self._original: OriginalColumns | None = None
 
     def check(self, worlds: Worlds) -> None:
         """Find out which columns the people of these worlds have."""
-        self._columns = OriginalColumns.of(worlds.graph)
+        self._original = OriginalColumns.of(worlds.graph)
         note = rounding_note(worlds, self._format)
         self._note(*([note] if note else []))
 
@@ -94,7 +94,7 @@ class CommandAdapter(Adapter):
     def _run(self, world: World, folder: Path) -> Path:
         """The file that holds the scores after a run."""
         graph = graph_path(folder, "graph", self._format)
-        write_graph(world.graph, graph, self._format, self._columns)
+        write_graph(world.graph, graph, self._format, self._original)
         scores = folder / _SCORES[self._format]
         words = [
             word.replace("{graph}", str(graph)).replace("{scores}", str(scores))
