@@ -19,7 +19,8 @@ from fairgear.auditing.affected import Affected, find_affected
 from fairgear.auditing.completions import COMPLETIONS, Completed, combined
 from fairgear.auditing.effects import COUNTERFACTUAL, Effect, FlipRow, measure_effects
 from fairgear.auditing.family import OWN
-from fairgear.auditing.measures import collecting, factual_estimates, sentence, summarise_groups
+from fairgear.auditing.groups import group_tables
+from fairgear.auditing.measures import collecting, factual_estimates, sentence
 from fairgear.auditing.people import People, person_ids, sample, select
 from fairgear.auditing.probes import probe
 from fairgear.auditing.references import references
@@ -181,6 +182,16 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         estimates = {**estimates, "delta_cf_world": own.largest(people, level)}
     metrics, intervals = _metrics(estimates, flips, sensitivity, notes)
     own_flips = None if own is None else own.flips.by_node
+    known = worlds.graph.sens_known
+    tables = group_tables(
+        people,
+        factual,
+        own_flips,
+        attributes=worlds.graph.attributes,
+        known=None if known is None else known[rows].cpu().numpy(),
+        level=level,
+        seed=worlds.seed,
+    )
     cautions = [] if probed is None else probed.cautions()
     verdict = [] if sensitivity is None else [sensitivity.verdict]
     found = Audit(
@@ -193,9 +204,9 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         metrics=metrics,
         intervals=intervals,
         flips=tuple(flips.values()),
-        groups=summarise_groups(
-            people, factual.labels, own_flips, level=level, target=adapter.target
-        ),
+        groups=tables.groups,
+        margins=tables.margins,
+        rate_tests=tables.tests,
         probes=probed,
         causal_models=sensitivity,
         dose=dose,

@@ -19,6 +19,7 @@ from fairgear.cli.flags import (
     options_of,
 )
 from fairgear.cli.output import (
+    Format,
     Json,
     ends,
     interval_title,
@@ -44,6 +45,7 @@ audit_app = App(
         "fairgear audit scores.csv people.csv --sensitive sex --label approved",
         "fairgear audit runs/mine --against mymodels:gcn",
         'fairgear audit runs/mine --fail-if "delta_cf > 0.05"',
+        "fairgear audit runs/mine --format ll144",
         "fairgear audit export bail --out worlds",
         "fairgear audit score worlds",
     ),
@@ -74,6 +76,7 @@ def audit(
     device: Device = "auto",
     fail_if: FailIf = None,
     out: Path | None = None,
+    format: Format = "page",
     json: Json = False,
     settings: Settings = _DEFAULTS,
     data: AuditDataFlags = NO_AUDIT_DATA,
@@ -152,7 +155,7 @@ def audit(
                 note=training_people_note(run, config),
             )
         if rank() == 0:
-            _finish(results, folder, conditions, json=json)
+            _finish(results, folder, conditions, json=json, format=format)
 
 
 @audit_app.command
@@ -208,6 +211,7 @@ def score(
     threshold: float | None = None,
     fail_if: FailIf = None,
     out: Path | None = None,
+    format: Format = "page",
     json: Json = False,
 ) -> None:
     """Audit the scores of exported graphs.
@@ -232,7 +236,7 @@ def score(
     folder = AuditFolder(out if out is not None else worlds / "audit")
     folder.claim_for_audit()
     results = audit_scores(worlds, folder, threshold=threshold, name=name)
-    _finish(results, folder, conditions, json=json)
+    _finish(results, folder, conditions, json=json, format=format)
 
 
 def _conditions(texts: list[str] | None) -> list[str]:
@@ -249,10 +253,18 @@ def _typed(settings: Any, data: Any) -> dict[str, Any]:
     return {**given(settings), **({"data": columns} if columns else {})}
 
 
-def _finish(results: Audit, folder: AuditFolder, conditions: list[str], *, json: bool) -> None:
+def _finish(
+    results: Audit, folder: AuditFolder, conditions: list[str], *, json: bool, format: str
+) -> None:
     """Show the results; where a condition holds, say so and end with its exit status."""
+    from fairgear.report import ll144_markdown, write_ll144
+
+    if format == "ll144":
+        write_ll144(results, folder.ll144)
     if json:
         print_json(results.to_dict())
+    elif format == "ll144":
+        print(ll144_markdown(results))  # noqa: T201
     else:
         _show(results)
         print(f"Report: {folder.report}   Model card: {folder.card}")  # noqa: T201

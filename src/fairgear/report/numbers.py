@@ -30,11 +30,11 @@ def measure(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share in hundredths."""
+    """A share in hundredths; nobody and everybody, exactly, without decimals."""
     if value is None or not math.isfinite(value):
         return UNDEFINED
     hundredths = 100 * value
-    digits = 1 if value == 0 or abs(hundredths) >= 0.05 else 2
+    digits = 0 if value in (0, 1) else 1 if abs(hundredths) >= 0.05 else 2
     return _minus(f"{hundredths:.{digits}f} %")
 
 
@@ -139,12 +139,6 @@ def ways(target: Target, names: Names) -> tuple[str, str]:
         return "upwards", "downwards"
     no, yes = names.classes if len(names.classes) == 2 else ("0", "1")
     return f"{no} to {yes}", f"{yes} to {no}"
-
-
-def answer_one(text: str, names: Names) -> str:
-    """`text` with the name of answer 1 in brackets."""
-    known = names.classes
-    return text.replace("answer 1", f"answer 1 ({known[1]})") if len(known) == 2 else text
 
 
 def attribute_name(names: Names) -> str:

@@ -61,7 +61,7 @@ _FILTERS = (
     world_words,
 )
 # Joined into one of each: the page's policy allows one script, by its hash.
-_STYLES = ("page.css",)
+_STYLES = ("page.css", "groups.css")
 _SCRIPTS = ("page.js",)
 _FACTS = {
     "version": "fairgear",

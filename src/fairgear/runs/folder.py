@@ -26,6 +26,7 @@ class AuditFolder:
         self.people = self.path / PEOPLE
         self.report = self.path / "report.html"
         self.card = self.path / "model-card.md"
+        self.ll144 = self.path / "ll144.md"
 
     @property
     def against(self) -> AuditFolder:
@@ -36,6 +37,9 @@ class AuditFolder:
         """Write all files; `audit.json` comes last, so that it implies the others."""
         if writes():
             self.metrics.unlink(missing_ok=True)
+            # Those of an earlier audit: they are written where they are asked for.
+            for file in self._ll144_files():
+                file.unlink(missing_ok=True)
             if audit.comparison is None:
                 self.against.remove()
         write_page(audit, self.report)
@@ -64,7 +68,10 @@ class AuditFolder:
             self.path.rmdir()
 
     def _files(self) -> tuple[Path, ...]:
-        return self.metrics, self.people, self.report, self.card
+        return self.metrics, self.people, self.report, self.card, *self._ll144_files()
+
+    def _ll144_files(self) -> tuple[Path, Path]:
+        return self.ll144, self.ll144.with_suffix(".csv")
 
     def _entries(self) -> list[Path]:
         try:
