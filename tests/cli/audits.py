@@ -74,7 +74,7 @@ if kind == "missing":
 with open(sys.argv[3], "w") as file:
     file.write("node_id,score\\n")
     for row in rows:
-        total = sum(float(cell) for cell in row[2:])
+        total = sum(float(cell) for cell in row[1:])
         file.write("%s,%r\\n" % (row[0], 1 / (1 + math.exp(-total))))
 """
 

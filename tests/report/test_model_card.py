@@ -128,7 +128,14 @@ def test_any_text_comes_back_from_a_table_and_from_a_list(cell: str) -> None:
 def test_parts_may_be_missing() -> None:
     bare = example(flips=[], causal_models=None, probes=None, provenance=None, notes=[])
     card = model_card(bare)
-    assert _headings(card) == ["Fairness audit (fairgear)", "Measures", "By group", *_GOVERNANCE]
+    assert _headings(card) == [
+        "Fairness audit (fairgear)",
+        "Measures",
+        "Whose answer changes, by intervention",
+        "By group",
+        *_GOVERNANCE,
+    ]
+    assert "Not measured: there is no causal model for this graph." in card
     assert "None" not in card
     assert "Read it only beside accuracy and AUROC" in card
 

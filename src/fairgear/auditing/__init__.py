@@ -5,6 +5,7 @@ from fairgear.auditing.adapters import (
     CommandAdapter,
     FolderAdapter,
     ModuleAdapter,
+    ScoresAdapter,
     adapt,
 )
 from fairgear.auditing.any_model import audit
@@ -33,6 +34,7 @@ __all__ = [
     "GroupSummary",
     "ModuleAdapter",
     "Probes",
+    "ScoresAdapter",
     "Sensitivity",
     "Training",
     "World",

@@ -71,7 +71,8 @@ def audit(
     Args:
         model: a fitted method of this package, a `torch.nn.Module` with a forward of
             (x, edge_index), a scikit-learn estimator on node features, a callable from a graph to
-            scores, a `CommandAdapter` or a `FolderAdapter`.
+            scores, a `CommandAdapter`, a `FolderAdapter`, or the path of a file or an array of
+            scores of people as they are, of which no other world is known.
         graph: the factual graph; or its `Worlds`, to audit several models on the same
             counterfactuals, which then also decide causal_model, draws, seed and protocol.
         name: what reports call the model.
@@ -79,7 +80,8 @@ def audit(
         causal_model: makes the counterfactual worlds; that of the graph if not given, fitted on
             people outside the training and validation sets. Without one, the counterfactual
             metrics are NaN.
-        nodes: rows or mask of the people to audit; the test nodes if not given.
+        nodes: rows or mask of the people to audit; the test nodes if not given, of scores
+            everybody who has one.
         draws: worlds for each random intervention.
         seed: of these draws, of the bootstrap and of the sample of people for *self*.
         protocol: "strict", or "released" to add the paper's evaluation (see `Worlds`).
@@ -110,17 +112,21 @@ def audit(
     for what, count in (counts | {"what_if_people": what_if_people}).items():
         if count is not None and count < 0:
             raise ParameterError(what, count, "0 or more", "leave it out for the default")
-    worlds = _worlds(graph, causal_model, draws, seed, protocol, released_share)
     adapter = adapt(model, name=name, threshold=threshold)
+    worlds = _worlds(
+        graph, causal_model, draws, seed, protocol, released_share, adapter.factual_only
+    )
     adapter.aim(_target(worlds.graph, adapter.original))
+    nodes = adapter.people(worlds.graph) if nodes is None else nodes
     asked = _Asked(self_people, affected_people, what_if_people, other_causal_models, probes, level)
     if not has_unknown(worlds.graph):
         return _measured(adapter, worlds, nodes, asked).audit
     law = Unknown(worlds.graph)
     each, rows = [], select(worlds.graph, nodes)
     # Scores in a folder are those of one completion, that of the exported worlds.
-    for draw in range(COMPLETIONS if adapter.can_repeat else 1):
-        graph = law.completed(draw) if adapter.can_repeat else worlds.graph
+    several = adapter.can_repeat or adapter.factual_only
+    for draw in range(COMPLETIONS if several else 1):
+        graph = law.completed(draw) if several else worlds.graph
         if not torch.equal(graph.sens, worlds.graph.sens):
             # The earlier ones are dropped: the worlds of all would take as many times the memory.
             worlds = worlds.like(graph)
@@ -151,10 +157,14 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
     factual = adapter.predict(worlds.factual, rows)
     notes = [*adapter.notes, *_about_labels(adapter.target)]
     estimates = factual_estimates(people, factual, notes, level=level, seed=worlds.seed)
+    if not worlds.graph.num_undirected_edges:
+        estimates = {**estimates, "r2": Estimate(math.nan, UNDEFINED)}
+        notes.append("R² is undefined: nobody has a link.")
     effects = _effects(adapter, worlds, rows, factual, self_people, notes)
     with collecting(notes):
         flips = {effect.key: effect.row(people, level, worlds.seed) for effect in effects}
-    probed = probe(adapter, worlds, rows, factual) if asked.probes else None
+    asks = asked.probes and not adapter.factual_only
+    probed = probe(adapter, worlds, rows, factual) if asks else None
     table = _table(worlds, rows, people, factual, effects)
     own = next((effect for effect in effects if effect.key == COUNTERFACTUAL["delta_cf"]), None)
     sensitivity: Sensitivity | None = None
@@ -258,7 +268,12 @@ def _worlds(
     seed: int,
     protocol: str,
     released_share: float | None,
+    factual_only: bool,
 ) -> Worlds:
+    if factual_only:
+        if isinstance(graph, Worlds):
+            graph, draws, seed = graph.graph, graph.draws, graph.seed
+        return Worlds(graph, draws=draws, seed=seed, factual_only=True)
     if not isinstance(graph, Worlds):
         settings: dict[str, Any] = {"protocol": protocol, "released_share": released_share}
         return Worlds(graph, causal_model, draws=draws, seed=seed, **settings)
@@ -323,6 +338,9 @@ def _effects(
     notes: list[str],
 ) -> list[Effect]:
     """The effect of every intervention; none without a causal model."""
+    if adapter.factual_only:
+        # Its own note says so.
+        return []
     if worlds.causal_model is None:
         notes.append(
             f"Counterfactual metrics are undefined without a causal model: {worlds.why_none}"

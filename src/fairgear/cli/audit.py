@@ -42,6 +42,7 @@ audit_app = App(
         "fairgear audit mymodels:gcn bail",
         'fairgear audit "Rscript score.R {graph} {scores}" people.csv --sensitive sex \\\n'
         "    --label approved --edges friends.csv",
+        "fairgear audit scores.csv people.csv --sensitive sex --label approved",
         "fairgear audit runs/mine --against mymodels:gcn",
         'fairgear audit runs/mine --fail-if "delta_cf > 0.05"',
         "fairgear audit runs/mine --format ll144",
@@ -86,8 +87,10 @@ def audit(
     ----------
     model
         The folder of a run or a saved model; MODULE:NAME of Python code
-        (function of a graph, torch module, scikit-learn estimator); or
-        a command that reads {graph} and prints scores or writes {scores}.
+        (function of a graph, torch module, scikit-learn estimator); a command
+        that reads {graph} and prints scores or writes {scores}; or a file of
+        scores of people as they are, which needs no edges and tells of no
+        other world (columns id and score or answer).
     dataset
         A name from `fairgear datasets list`, or your own file as for
         `fairgear run`. [default: that of the run, or synthetic]
@@ -96,7 +99,8 @@ def audit(
     threshold
         Scores above it give label 1. [default: the model's own, or 0.5]
     graph_format
-        Of a command: csv, parquet or npz.
+        Of a command: csv or parquet, with the columns of your table; or npz,
+        with features as fairgear encodes them.
     time_limit
         Seconds of a command for one graph.
     out
@@ -104,6 +108,8 @@ def audit(
     """
     from fairgear.runs.audit_config import (
         audit_config,
+        is_scores,
+        of_scores,
         on_dataset,
         settings_of_run,
         training_people_note,
@@ -112,7 +118,10 @@ def audit(
 
     conditions = _conditions(fail_if)
     run = settings_of_run(model) or settings_of_run(against or "")
-    config = audit_config(merged(on_dataset(run, dataset), _typed(settings, data)))
+    values = merged(on_dataset(run, dataset), _typed(settings, data))
+    if is_scores(model):
+        values = of_scores(values, model, against)
+    config = audit_config(values)
 
     name = re.sub(r"[^A-Za-z0-9._]+", "-", f"{config.short_name}-{model}").strip("-.")[:80]
 
@@ -130,6 +139,7 @@ def audit(
                 device=device,
                 graph_format=graph_format,
                 time_limit=time_limit,
+                id=config.data.id,
             )
 
         folder = AuditFolder(out if out is not None else Path("audits") / name)
@@ -161,6 +171,9 @@ def export(
 ) -> None:
     """Write every graph of an audit, to be scored elsewhere.
 
+    Hand over the folder for-scoring in it. Keep key.json: it tells which
+    graph is the real one.
+
     Parameters
     ----------
     dataset
@@ -168,7 +181,8 @@ def export(
     out
         The folder to write; an interrupted export resumes.
     graph_format
-        csv, parquet or npz.
+        csv or parquet, with the columns of your table; or npz, with features as
+        fairgear encodes them.
     """
     from fairgear.runs.audit_config import audit_config
 
@@ -180,8 +194,10 @@ def export(
     if json:
         print_json({"out": str(out), "graphs": count})
         return
+    place = out / "for-scoring"
     print(  # noqa: T201
-        f"Wrote {count} graphs to {out}. Score each (see {out}/README.txt), then run: "
+        f"Wrote {count} graphs to {place}: hand that folder over, and keep {out / 'key.json'}. "
+        f"When {place / 'scores'} is complete (see {place / 'README.txt'}), run: "
         f"fairgear audit score {out}"
     )
 
@@ -203,7 +219,8 @@ def score(
     Parameters
     ----------
     worlds
-        The folder that `fairgear audit export` wrote, with a file of scores for every graph.
+        The folder that `fairgear audit export` wrote, with key.json, and a file
+        of scores for every graph in for-scoring/scores.
     name
         What the report calls the model. [default: the folder's name]
     threshold

@@ -261,18 +261,21 @@ class GraphSource(Config):
         path = str(Path(self.dataset).resolve())
         return replace(self, dataset=path, data=replace(self.data, edges=edges))
 
-    def load(self, *, split: bool = True, model: Path | None = None) -> SensitiveGraph:
+    def load(
+        self, *, split: bool = True, model: Path | None = None, linked: bool = True
+    ) -> SensitiveGraph:
         """The graph, with unknown values of the sensitive attribute as in its first completion.
 
         Args:
             split: whether to give it the masks of the split.
             model: the folder of a saved model; a file is encoded as the model's training data.
+            linked: whether a table must have edges; without any, it is read as people alone.
         """
         from fairgear.graph import complete
 
-        return complete(self._loaded(split, model))
+        return complete(self._loaded(split, model, linked))
 
-    def _loaded(self, split: bool, model: Path | None) -> SensitiveGraph:
+    def _loaded(self, split: bool, model: Path | None, linked: bool) -> SensitiveGraph:
         from fairgear.datasets import DATASETS, load
         from fairgear.graph import SPLITS, splits
 
@@ -280,7 +283,7 @@ class GraphSource(Config):
         if split and not (self.is_path and self.split == splits.GIVEN):
             _ = SPLITS[self.split]
         if self.is_path:
-            graph = self._read(model)
+            graph = self._read(model, linked)
             return splits.split_file(graph, self.split, seed=self.seed) if split else graph
         dataset = DATASETS[self.dataset]
         options = {"seed": self.graph_seed} if dataset.sampled else {}
@@ -288,14 +291,14 @@ class GraphSource(Config):
             return dataset.load(**options)
         return load(self.dataset, split=self.split, split_seed=self.seed, **options)
 
-    def _read(self, model: Path | None) -> SensitiveGraph:
+    def _read(self, model: Path | None, linked: bool) -> SensitiveGraph:
         from fairgear.graph import open_stored, read_graph
         from fairgear.graph.tables import Encoding
 
         encoding = None if model is None else Encoding.of_folder(model)
         if not self._is_stored:
             columns, edges = self.data.columns(), self.data.edges or None
-            return read_graph(self.dataset, columns, edges, encoding=encoding)
+            return read_graph(self.dataset, columns, edges, encoding=encoding, linked=linked)
         graph = open_stored(self.dataset)
         own: Encoding | None = graph.get("encoding")
         if encoding is not None and (own is None or asdict(own) != asdict(encoding)):

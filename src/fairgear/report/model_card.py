@@ -11,6 +11,7 @@ from fairgear.report.sections.flips import causal_model_name, flip_section
 from fairgear.report.sections.groups import Cell, group_section
 from fairgear.report.sections.headline import headline
 from fairgear.report.sections.unknown import unknown_section
+from fairgear.report.sections.unmeasured import not_measured
 
 _READING = "δCF is the share of people whose answer changes when everybody's sensitive attribute is"
 _WORLDS_OF_TWO = (
@@ -78,7 +79,7 @@ def _metrics(audit: Audit, level: str) -> str:
 def _flips(audit: Audit, level: str) -> list[str]:
     section = flip_section(audit)
     if section is None:
-        return []
+        return ["### Whose answer changes, by intervention", f"Not measured: {not_measured(audit)}"]
     rows = [
         (
             row.protocol,

@@ -33,6 +33,7 @@ from fairgear.report.sections.groups import group_section
 from fairgear.report.sections.headline import headline
 from fairgear.report.sections.training import training_section
 from fairgear.report.sections.unknown import unknown_section
+from fairgear.report.sections.unmeasured import not_measured, unmeasured
 from fairgear.report.sections.verdict import verdict
 from fairgear.report.text import on_page
 from fairgear.report.world_words import world_words
@@ -97,6 +98,8 @@ def render_page(audit: Audit) -> str:
         **parts,
         audit=audit,
         contents=_contents(audit, parts),
+        unmeasured=unmeasured(audit),
+        not_measured=not_measured(audit),
         metrics=EVERY_METRIC,
         level=numbers.level_of(audit.setup.level),
         attribute_name=numbers.attribute_name(audit.names),
@@ -138,7 +141,8 @@ def _contents(audit: Audit, parts: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("provenance", "Provenance", True),
         ("reading", "How to read this", True),
     )
-    return [(id, title) for id, title, present in every if present]
+    said = unmeasured(audit)
+    return [(id, title) for id, title, present in every if present or id in said]
 
 
 def _settings(title: str, values: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -48,12 +48,17 @@ def run_audit(
         for adapter in filter(None, (model, against)):
             adapter.notes = (note, *adapter.notes)
     with stages.stage("loading the graph"):
-        graph = _load(config, encoding)
+        scores = model.factual_only
+        graph = _load(config, encoding, linked=not scores)
         if against is not None and not graph.target.is_binary:
             got, step = f"labels of {graph.target.words}", "audit the two one after the other"
             raise ParameterError("--against", got, "labels of two classes", step)
-        worlds = _worlds(config, graph)
-        nodes = _people(config, graph)
+        if against is not None and against.factual_only and not scores:
+            got, allowed = "a file of scores beside a model", "another model"
+            raise ParameterError("--against", got, allowed, "audit the two one after the other")
+        worlds = Worlds(graph, seed=config.seed, factual_only=True) if scores else None
+        worlds = worlds or _worlds(config, graph)
+        nodes = None if scores and config.nodes == "all" else _people(config, graph)
     return _audited(config, worlds, nodes, model, folder, stages, against=against)
 
 
@@ -84,7 +89,7 @@ def audit_scores(
     settings = manifest.about.get("audit")
     if not isinstance(settings, Mapping):
         got = "worlds that were not exported by fairgear audit export"
-        allowed = "its folder, whose manifest names the data"
+        allowed = "its folder, whose key names the data"
         step = "use fairgear.audit(FolderAdapter(folder), graph) in Python"
         raise FileError(f"folder {exported}", got, allowed, step)
     config = audit_config(settings, listed=False)
@@ -102,7 +107,7 @@ def audit_scores(
 def _audited(
     config: AuditConfig,
     worlds: Worlds,
-    nodes: Tensor,
+    nodes: Tensor | None,
     model: Adapter,
     folder: AuditFolder,
     stages: Stages,
@@ -134,9 +139,10 @@ def _audited(
     return first
 
 
-def _load(config: AuditConfig, model: Path | None = None) -> SensitiveGraph:
+def _load(config: AuditConfig, model: Path | None = None, *, linked: bool = True) -> SensitiveGraph:
     """The graph; a file is not split unless a part of the split is audited."""
-    return config.load(split=config.needs_split or not config.is_path, model=model)
+    split = config.needs_split or not config.is_path
+    return config.load(split=split, model=model, linked=linked)
 
 
 def _worlds(config: AuditConfig, graph: SensitiveGraph) -> Worlds:
