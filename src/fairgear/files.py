@@ -95,12 +95,18 @@ def taking_turns(path: Path) -> Iterator[None]:
 def write_text(path: Path, text: str) -> None:
     """Write `text` in one step."""
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        # The same bytes on every system, so that their hashes are too.
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write `value` as strict JSON in one step."""
-    write_text(path, json.dumps(json_ready(value), indent=2, allow_nan=False) + "\n")
+    write_text(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """`value` as strict JSON."""
+    return json.dumps(json_ready(value), indent=2, allow_nan=False) + "\n"
 
 
 def json_ready(value: Any) -> Any:

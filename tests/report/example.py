@@ -194,7 +194,7 @@ def example_data() -> dict[str, Any]:
             "version": "0.1.0",
             "commit": "",
             "seed": 0,
-            "data_sha256": "9f2c1e7ab04d55c3e8f60127d9a1b3c4" * 2,
+            "graph_fingerprint": "9f2c1e7ab04d55c3e8f60127d9a1b3c4" * 2,
             "platform": "Linux-6.1.0-x86_64-with-glibc2.36",
             "python": "3.11.9",
             "torch": "2.13.0+cpu",

@@ -14,7 +14,7 @@ from fairgear.files import TEMPORARY, json_ready
 from fairgear.runs.folder import AuditFolder
 from tests.auditing.models import Constant, Everything, small_graph
 
-FILES = {"audit.json", "people.parquet", "report.html", "model-card.md"}
+FILES = {"audit.json", "people.parquet", "people.csv", "report.html", "model-card.md", "SHA256SUMS"}
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from html import escape
 from pathlib import Path
@@ -18,17 +18,19 @@ from fairgear.auditing.comparison import Comparison, compare_people
 from fairgear.auditing.conditions import Condition
 from fairgear.auditing.effects import COUNTERFACTUAL, FlipRow
 from fairgear.auditing.measures import GroupSummary, labelled_metrics
+from fairgear.auditing.people_csv import write_people_csv
 from fairgear.auditing.probes import Probes
 from fairgear.auditing.provenance import Provenance
 from fairgear.auditing.records import from_json
 from fairgear.auditing.references import Reference
 from fairgear.auditing.sensitivity import Dose, Sensitivity
+from fairgear.auditing.sums import SUMS, write_sums
 from fairgear.auditing.unknown import UnknownPeople
 from fairgear.auditing.what_if import WhatIf
 from fairgear.causal import Diagnostics
 from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
-from fairgear.files import json_ready, replacing, write_json, write_text, writes
+from fairgear.files import json_ready, json_text, replacing, write_text, writes
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.attributes import Bands, quantile_levels
 from fairgear.graph.targets import BINARY, Target, is_known
@@ -37,7 +39,7 @@ from fairgear.training import History
 
 FORMAT = 4
 # The files of a saved audit.
-RESULTS, PEOPLE = "audit.json", "people.parquet"
+RESULTS, PEOPLE, PEOPLE_CSV = "audit.json", "people.parquet", "people.csv"
 UNKNOWN_NOTE = (
     "Unknown sensitive attributes have the values of the first completion in ΔDP, ΔEO and R² here, "
     "and flips are means over the completions; intervals do not contain what differs between them."
@@ -340,14 +342,23 @@ class Audit:
             raise ValueError("an audit of another format")
         return from_json(cls, {**data, "people": people})
 
-    def save(self, folder: Path | str) -> None:
-        """Write `people.parquet` and, once that is complete, `audit.json` to a folder."""
-        folder = Path(folder)
+    def save(self, folder: Path | str, *, beside: Sequence[str] = ()) -> None:
+        """Write the people, the hashes of all files and, once these are complete, `audit.json`.
+
+        Args:
+            folder: to write to.
+            beside: other files in it, which are complete, to be listed with their hashes.
+        """
+        folder, results = Path(folder), json_text(self.to_dict())
         if writes():
-            (folder / RESULTS).unlink(missing_ok=True)
+            for name in (RESULTS, SUMS):
+                (folder / name).unlink(missing_ok=True)
         with replacing(folder / PEOPLE) as temporary:
             self.people.to_parquet(temporary, index=False)
-        write_json(folder / RESULTS, self.to_dict())
+        write_people_csv(self.people, self.names, folder / PEOPLE_CSV)
+        if writes():
+            write_sums(folder, (PEOPLE, PEOPLE_CSV, *beside), {RESULTS: results})
+        write_text(folder / RESULTS, results)
 
     @classmethod
     def load(cls, folder: Path | str, *, people: bool = True) -> Audit:

@@ -118,7 +118,7 @@ def audit(
     with process_group(device):
         from fairgear.runs.audits import run_audit
         from fairgear.runs.folder import AuditFolder
-        from fairgear.runs.model_spec import encoding_of, model_of
+        from fairgear.runs.model_spec import encoding_of, files_of, model_of
 
         def named(text: str) -> Any:
             return model_of(
@@ -140,6 +140,7 @@ def audit(
                 against=None if against is None else named(against),
                 encoding=encoding_of(model, against),
                 note=training_people_note(run, config),
+                files=files_of(model, against),
             )
         if rank() == 0:
             _finish(results, folder, conditions, json=json)

@@ -35,10 +35,13 @@ def report(run: Path, /, *, out: Path | None = None, json: Json = False) -> None
         The page to write. [default: report.html in that folder]
     """
     from fairgear.auditing import Audit
+    from fairgear.auditing.sums import renew_sum
     from fairgear.report import write_page
 
     page = run / "report.html" if out is None else out
     write_page(Audit.load(run), page)
+    if out is None:
+        renew_sum(run, page.name)
     if json:
         print_json({"report": str(page)})
     else:

@@ -60,11 +60,11 @@ _FILTERS = (
     world_words,
 )
 # Joined into one of each: the page's policy allows one script, by its hash.
-_STYLES = ("page.css",)
+_STYLES = ("page.css", "evidence.css")
 _SCRIPTS = ("page.js",)
 _FACTS = {
     "version": "fairgear",
-    "data_sha256": "data, SHA-256",
+    "graph_fingerprint": "graph fingerprint (of no file)",
     "python": "Python",
     "torch": "PyTorch",
 }
@@ -163,11 +163,11 @@ def _notes(audit: Audit) -> list[str]:
 
 
 def _facts(audit: Audit) -> list[tuple[str, str]]:
-    """The provenance without its stages."""
+    """The provenance without what has a place of its own."""
     return [
         (_FACTS.get(key, key.replace("_", " ")), str(value))
         for key, value in (json_ready(audit.provenance) or {}).items()
-        if key != "stages" and value != ""
+        if key not in ("stages", "files", "command") and value != ""
     ]
 
 
