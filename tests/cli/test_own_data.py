@@ -90,7 +90,7 @@ def test_the_settings_hold_all_that_was_typed(finished: Path, tmp_path: Path) ->
         for folder in (out(finished), tmp_path / "again")
     )
     assert one["metrics"] == other["metrics"]
-    assert one["provenance"]["graph_fingerprint"] == other["provenance"]["data_sha256"]
+    assert one["provenance"]["graph_fingerprint"] == other["provenance"]["graph_fingerprint"]
 
 
 def test_changed_data_are_not_the_same_run(

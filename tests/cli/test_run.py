@@ -71,7 +71,8 @@ def test_a_run_leaves_what_it_says(finished: Path) -> None:
         assert value is None or low - 1e-9 <= value <= high + 1e-9, key
     assert read["metrics"]["auroc"] is not None
     assert read["metrics"]["delta_cf"] is not None
-    assert {"version", "seed", "graph_fingerprint", "platform", "stages"} <= read["provenance"].keys()
+    provenance = {"version", "seed", "graph_fingerprint", "platform", "stages", "files", "command"}
+    assert provenance <= read["provenance"].keys()
     assert [s["stage"] for s in read["provenance"]["stages"]] == [
         "loading the graph",
         "training",

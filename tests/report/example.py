@@ -206,6 +206,11 @@ def example_data() -> dict[str, Any]:
                 {"stage": "audit", "seconds": 18.9, "peak_memory_mb": 1405.0},
             ],
             "finished": "2025-01-01T12:00:00+00:00",
+            "files": [
+                {"role": "table", "path": "people.csv", "sha256": "ab" * 32, "bytes": 19902},
+                {"role": "model code", "path": "gcn.py", "sha256": "cd" * 32, "bytes": 812},
+            ],
+            "command": "fairgear audit gcn:model people.csv --sensitive sex",
         },
     }
 

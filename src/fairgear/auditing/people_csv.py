@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
+from pandas.api.types import is_numeric_dtype
 from pyarrow import csv
 
 from fairgear.files import replacing
@@ -65,7 +66,7 @@ def _with_words(people: pd.DataFrame, names: Names) -> pd.DataFrame:
     columns: dict[str, pd.Series[object]] = {}
     for name in map(str, people.columns):
         column = people[name]
-        columns[name] = column if column.dtype != object else column.map(_text)
+        columns[name] = column if is_numeric_dtype(column) else column.map(_text)
         if words.get(name):
             columns[f"{name}_name"] = column.map(_named(words[name]))
     return pd.DataFrame(columns)

@@ -27,7 +27,6 @@ def verify(folder: Path, /, *, data: Path | None = None, json: Json = False) -> 
         Where tables, models and scripts are now. [default: the working
         directory; datasets of fairgear where it finds them]
     """
-    from fairgear.runs.verify import SHOWN
     from fairgear.runs.verify import verify as verified
 
     found = verified(folder, data)
@@ -37,17 +36,16 @@ def verify(folder: Path, /, *, data: Path | None = None, json: Json = False) -> 
     else:
         rows = [
             (
-                f"{one.file}, made again from the results" if one.role == SHOWN else one.file,
+                one.file,
                 one.role,
-                one.recorded[:16],
-                one.found[:16],
-                one.state,
-                one.remark if one.state != "ok" else "",
+                one.recorded[:12],
+                one.found[:12],
+                f"{one.state}: {one.remark}" if one.remark else one.state,
             )
             for one in found
         ]
-        columns = ("file", "what", "recorded", "found", "", "remark")
-        print_table(f"{folder}: SHA-256, first 16 of 64 digits", columns, rows)
+        columns = ("file", "what", "recorded", "found", "")
+        print_table(f"{folder}: SHA-256, first 12 of 64 digits", columns, rows)
         said = f"{len(wrong)} changed or missing" if wrong else "all as they were"
         print(f"{len(found)} files compared: {said}.")  # noqa: T201
     if wrong:

@@ -67,7 +67,7 @@ class FileOptions(Config):
     missing: Annotated[str, OneOf("refuse", "impute", "drop")] = "refuse"
     """Empty cells: refuse, impute or drop. [default: refuse]"""
     sha256: str = ""
-    """The SHA-256 of the file and of its edges; a run notes them and refuses to resume with others."""
+    """SHA-256 of the file and of its edges; a run notes them and resumes with no others."""
 
     def __post_init__(self) -> None:
         for option in ("drop", "categorical", "sensitive_kind"):

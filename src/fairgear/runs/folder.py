@@ -43,8 +43,8 @@ class AuditFolder:
                 self.against.remove()
         write_page(audit, self.report)
         write_text(self.card, model_card(audit))
-        compared = self.against.listed() if audit.comparison is not None else ()
-        audit.save(self.path, beside=[*self.complete(), *(f"{AGAINST}/{name}" for name in compared)])
+        other = [] if audit.comparison is None else self.against.listed()
+        audit.save(self.path, beside=[*self.complete(), *(f"{AGAINST}/{name}" for name in other)])
 
     def complete(self) -> list[str]:
         """The names of its files that are complete before its results are written."""

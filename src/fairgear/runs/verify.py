@@ -18,7 +18,7 @@ from fairgear.runs.folder import AuditFolder
 from fairgear.version import installed_version
 
 State = Literal["ok", "changed", "missing", "not compared"]
-RESULT, SHOWN = "result", "shown numbers"
+RESULT, SHOWN = "result", "as of audit.json"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ def verify(folder: Path, data: Path | None = None) -> list[CheckedFile]:
         data: where to look for inputs in place of the working directory, under the same path or
             by their names alone.
 
-    The page and the card are also made again from the results and compared.
+    The page and the card are also made again from the results and compared, if this is the code
+    that wrote them.
     """
     sums = read_sums(folder)
     found = [_compared(RESULT, name, digest, folder / name) for name, digest in sums.items()]
@@ -109,4 +110,4 @@ def _shown(
         same = path.read_bytes() == render(audit).encode()
     except OSError:
         return CheckedFile(SHOWN, path.name, "", "", "missing")
-    return CheckedFile(SHOWN, path.name, "", "", "ok" if same else "changed", "made again")
+    return CheckedFile(SHOWN, path.name, "", "", "ok" if same else "changed")
