@@ -154,6 +154,7 @@ class Audit:
             groups, `other_group` is the one that *self* puts the person in; of a number,
             `other_sens` is the value, and `band` and `other_band` are the ranges of both.
         comparison: with another model on the same worlds, if there was one.
+        against: the figures of that model, without its people.
         training: how the model was trained, where that was part of the run.
         config: the settings of the command, empty in Python.
         provenance: versions, data and cost, where they were recorded.
@@ -187,6 +188,7 @@ class Audit:
     unknown: UnknownPeople | None = None
     what_if: WhatIf | None = None
     references: dict[str, Reference] = field(default_factory=dict)
+    against: Audit | None = None
 
     def __repr__(self) -> str:
         shown = ("accuracy", "auroc", "rmse", "delta_cf", "delta_cf_max", "r2")
@@ -307,6 +309,20 @@ class Audit:
             return found
         return replace(found, notes=(UNKNOWN_NOTE, *found.notes))
 
+    def compared(self, other: Audit, *, level: float | None = None) -> Audit:
+        """This audit with `compare(other)`, and the other's figures, so that its page shows both."""
+        bare = replace(
+            other,
+            people=pd.DataFrame(),
+            affected=(),
+            what_if=None,
+            diagnostics=None,
+            training=None,
+            comparison=None,
+            against=None,
+        )
+        return replace(self, comparison=self.compare(other, level=level), against=bare)
+
     def failures(self, *conditions: str) -> list[str]:
         """A sentence for each condition, such as "delta_cf > 0.05", that this audit meets."""
         parsed = [Condition.parse(text) for text in conditions]
@@ -332,15 +348,20 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, without `people`; None where undefined."""
-        names = [item.name for item in fields(self) if item.name != "people"]
-        return {"format": FORMAT, **{name: json_ready(getattr(self, name)) for name in names}}
+        names = [item.name for item in fields(self) if item.name not in ("people", "against")]
+        found = {name: json_ready(getattr(self, name)) for name in names}
+        other = None if self.against is None else self.against.to_dict()
+        return {"format": FORMAT, **found, "against": other}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], people: pd.DataFrame) -> Audit:
         """From what `to_dict` gave and the table of people; an error where it is anything else."""
         if data["format"] != FORMAT:
             raise ValueError("an audit of another format")
-        return from_json(cls, {**data, "people": people})
+        found, other = from_json(cls, {**data, "people": people, "against": None}), None
+        if data.get("against") is not None:
+            other = cls.from_dict(data["against"], pd.DataFrame())
+        return replace(found, against=other)
 
     def save(self, folder: Path | str, *, beside: Sequence[str] = ()) -> None:
         """Write the people, the hashes of all files and, once these are complete, `audit.json`.

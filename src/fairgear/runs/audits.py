@@ -136,7 +136,7 @@ def _audited(
     second = None if against is None else audited(against)
     provenance = stages.provenance(worlds.graph, worlds.seed)
     if second is not None:
-        first = replace(first, comparison=first.compare(second))
+        first = first.compared(second)
         folder.against.write(replace(second, provenance=provenance))
     first = replace(first, provenance=provenance)
     folder.write(first)
