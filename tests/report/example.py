@@ -176,6 +176,7 @@ def example_data() -> dict[str, Any]:
                 for row in _DIFFERENCES
             ],
             "notes": ["R² of the second model is undefined: it gives everybody the same answer."],
+            "changes": _changes(),
         },
         "training": {
             "history": {"generator": _generator_history(), "network": _network_history()},
@@ -212,6 +213,35 @@ def example_data() -> dict[str, Any]:
             ],
             "command": "fairgear audit gcn:model people.csv --sensitive sex",
         },
+    }
+
+
+def _changes() -> dict[str, Any]:
+    names = ("both", "first", "second", "neither")
+
+    def both(*counts: int) -> dict[str, int]:
+        return dict(zip(names, counts, strict=True))
+
+    person = {
+        "node_id": "P0412",
+        "group": 1,
+        "y": -1,
+        "first_score": 0.81,
+        "second_score": 0.22,
+        "first_label": 1,
+        "second_label": 0,
+        "apart": 0.59,
+    }
+    points = [(0.2, 0.3, 0, 0), (0.8, 0.4, 1, 0), (0.3, 0.7, 0, 1), (0.9, 0.8, 1, 1)]
+    keys = ("first", "second", "first_label", "second_label")
+    return {
+        "groups": [
+            {"group": 0, "answers": both(90, 10, 20, 130), "flips": both(5, 10, 40, 195)},
+            {"group": 1, "answers": both(140, 25, 5, 80), "flips": both(0, 0, 0, 0)},
+        ],
+        "people": [person],
+        "by_rank": False,
+        "points": [dict(zip(keys, point, strict=True)) for point in points],
     }
 
 

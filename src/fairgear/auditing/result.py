@@ -310,7 +310,7 @@ class Audit:
         return replace(found, notes=(UNKNOWN_NOTE, *found.notes))
 
     def compared(self, other: Audit, *, level: float | None = None) -> Audit:
-        """This audit with `compare(other)`, and the other's figures, so that its page shows both."""
+        """This audit with `compare(other)` and the other's figures: its page then shows both."""
         bare = replace(
             other,
             people=pd.DataFrame(),

@@ -30,6 +30,7 @@ from fairgear.report.sections.flips import (
 from fairgear.report.sections.generator import generator_section
 from fairgear.report.sections.groups import group_section
 from fairgear.report.sections.headline import headline
+from fairgear.report.sections.side_by_side import side_by_side
 from fairgear.report.sections.training import training_section
 from fairgear.report.sections.unknown import unknown_section
 from fairgear.report.sections.verdict import verdict
@@ -60,7 +61,7 @@ _FILTERS = (
     world_words,
 )
 # Joined into one of each: the page's policy allows one script, by its hash.
-_STYLES = ("page.css", "evidence.css")
+_STYLES = ("page.css", "evidence.css", "comparison.css")
 _SCRIPTS = ("page.js",)
 _FACTS = {
     "version": "fairgear",
@@ -102,6 +103,7 @@ def render_page(audit: Audit) -> str:
         verdict=verdict(audit),
         headline=headline(audit),
         flips=flip_section(audit),
+        sides=side_by_side(audit),
         diagram=audit.diagnostics and drawing(audit.diagnostics),
         groups=group_section(audit),
         # How the audit was made, then the settings of the command.
