@@ -6,10 +6,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from html import escape
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -34,8 +33,11 @@ from fairgear.files import json_ready, json_text, replacing, write_text, writes
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.attributes import Bands, quantile_levels
 from fairgear.graph.targets import BINARY, Target, is_known
-from fairgear.metrics import EVERY_METRIC, Interval, rate_interval
+from fairgear.metrics import Interval, rate_interval
 from fairgear.training import History
+
+if TYPE_CHECKING:
+    from fairgear.report import Plots
 
 FORMAT = 4
 # The files of a saved audit.
@@ -200,13 +202,14 @@ class Audit:
         )
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{EVERY_METRIC[key].label}</th><td>{value:.4f}</td>"
-            f"<td>{self.intervals[key].low:.4f} to {self.intervals[key].high:.4f}</td></tr>"
-            for key, value in self.metrics.items()
-        )
-        title = f"{self.model.name} on {self.setup.dataset}, {self.setup.people:,} people"
-        return f"<table><caption>{escape(title)}</caption>{rows}</table>"
+        shown: str = _report().audit_html(self)
+        return shown
+
+    @property
+    def plot(self) -> Plots:
+        """Figures with matplotlib: `audit.plot.flips()`, `.groups()`, `.tradeoff()`, `.ego(id)`."""
+        plots: Plots = _report().Plots(self)
+        return plots
 
     @property
     def two_groups(self) -> bool:
