@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -37,20 +39,20 @@ def audits() -> tuple[Audit, Audit]:
     return measure(Everything(), worlds), measure(CopiesSens(), worlds)
 
 
+def ends_of(line: Any) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in zip(*line.get_data(), strict=True)]
+
+
 def points(axes: Axes) -> list[tuple[float, float]]:
     """Those that are drawn with a shape."""
     lines = [line for line in axes.get_lines() if line.get_marker() not in ("None", "")]
-    return [
-        (float(x), float(y))
-        for line in lines
-        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
-    ]
+    return [point for line in lines for point in ends_of(line)]
 
 
 def segments(axes: Axes) -> list[list[float]]:
     """The ends of whiskers."""
     lines = [line for line in axes.get_lines() if line.get_marker() in ("None", "")]
-    return [[float(x) for x in line.get_xdata()] for line in lines]
+    return [[x for x, _ in ends_of(line)] for line in lines]
 
 
 def drawn(figure: Figure) -> Axes:
@@ -82,7 +84,7 @@ def test_groups_are_the_selection_rates_beside_four_fifths(audits: tuple[Audit, 
     assert points(axes) == [(rate, place) for place, rate in enumerate(rates)]
     dashed = [line for line in axes.get_lines() if line.get_linestyle() == "--"]
     (line,) = dashed
-    assert list(line.get_xdata()) == pytest.approx([0.8 * max(rates)] * 2)
+    assert [x for x, _ in ends_of(line)] == pytest.approx([0.8 * max(rates)] * 2)
 
 
 def test_the_tradeoff_has_every_model_and_both_references(audits: tuple[Audit, Audit]) -> None:
@@ -108,14 +110,15 @@ def test_the_tradeoff_has_every_model_and_both_references(audits: tuple[Audit, A
 def test_what_cannot_be_drawn_is_refused_in_one_line(audits: tuple[Audit, Audit]) -> None:
     audit = audits[0]
     elsewhere = measure(Features(), small_graph(120))
-    for call, said in (
+    refused: list[tuple[Callable[[], Figure], str]] = [
         (lambda: audit.plot.tradeoff(against=[elsewhere]), "audits on other worlds"),
         (lambda: audit.plot.tradeoff(metric="rmse"), "auroc, accuracy, f1"),
         (lambda: replace(audit, flips=()).plot.flips(), "without worlds"),
         (lambda: audit.plot.ego(1), "whose what_if has people"),
         (lambda: explained().plot.ego("nobody"), "such as 7"),
         (lambda: explained().plot.ego(7, own="martians"), "'women', 'men'"),
-    ):
+    ]
+    for call, said in refused:
         with pytest.raises(ParameterError) as raised:
             call()
         assert said in str(raised.value)
@@ -157,7 +160,7 @@ def test_an_ego_is_drawn_twice_at_the_same_places() -> None:
     figure.canvas.draw()
     left, right = figure.get_axes()
     places = [
-        [tuple(map(float, one.get_offsets()[0])) for one in axes.collections]
+        [tuple(np.asarray(one.get_offsets())[0].tolist()) for one in axes.collections]
         for axes in (left, right)
     ]
     assert places[0] == places[1]
@@ -167,7 +170,7 @@ def test_an_ego_is_drawn_twice_at_the_same_places() -> None:
 
     def ends(axes: Axes, style: str, color: str) -> list[list[tuple[float, float]]]:
         return [
-            [(float(x), float(y)) for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)]
+            ends_of(line)
             for line in axes.get_lines()
             if line.get_linestyle() == style and line.get_color() == color
         ]

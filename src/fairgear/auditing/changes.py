@@ -145,18 +145,25 @@ def changes(first: pd.DataFrame, second: pd.DataFrame, *, seed: int) -> Changes:
     y = first["y"].to_numpy(dtype=np.int64)
     people = tuple(
         ComparedPerson(
-            ids[at],
-            int(groups[at]),
-            int(y[at]),
-            *(float(score[at]) for score in scores),
-            *(int(label[at]) for label in labels),
-            float(apart[at]),
+            node_id=ids[at],
+            group=int(groups[at]),
+            y=int(y[at]),
+            first_score=float(scores[0][at]),
+            second_score=float(scores[1][at]),
+            first_label=int(labels[0][at]),
+            second_label=int(labels[1][at]),
+            apart=float(apart[at]),
         )
         for at in order[:_PEOPLE].tolist()
     )
     noise = node_hash(first["node_id"].to_numpy(dtype=np.int64), seed, "comparison")
     points = tuple(
-        ScorePoint(*(float(score[at]) for score in scores), *(int(label[at]) for label in labels))
+        ScorePoint(
+            first=float(scores[0][at]),
+            second=float(scores[1][at]),
+            first_label=int(labels[0][at]),
+            second_label=int(labels[1][at]),
+        )
         for at in np.sort(noise.argsort(kind="stable")[:_POINTS]).tolist()
     )
     return Changes(tuple(rows), people, by_rank, points)
@@ -171,17 +178,19 @@ def _groups(people: pd.DataFrame) -> Integers:
 
 def _flips(people: pd.DataFrame) -> Floats:
     column = "flip_strict_self"
-    missing = np.full(len(people), np.nan)
-    return people[column].to_numpy(dtype=np.float64) if column in people else missing
+    if column not in people:
+        return np.full(len(people), np.nan, dtype=np.float64)
+    return people[column].to_numpy(dtype=np.float64)
 
 
 def _ranks(scores: Floats) -> Floats:
     """Mean ranks, as shares."""
-    return pd.Series(scores).rank(pct=True).to_numpy(dtype=np.float64)
+    return np.asarray(pd.Series(scores).rank(pct=True), dtype=np.float64)
 
 
 def _most_different(labels: list[Integers], apart: Floats) -> Integers:
     """Rows of the people on whom the models differ, the most first, ties in their order."""
     other = labels[0] != labels[1]
     order = np.lexsort((-apart, ~other))
-    return order[(other | (apart > 0))[order]]
+    rows: Integers = order[(other | (apart > 0))[order]]
+    return rows

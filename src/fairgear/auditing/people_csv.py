@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -63,7 +63,7 @@ def _with_words(people: pd.DataFrame, names: Names) -> pd.DataFrame:
             ("band", "other_band") if names.number else ("sens", "other_group"), names.groups
         ),
     }
-    columns: dict[str, pd.Series[object]] = {}
+    columns: dict[str, pd.Series[Any]] = {}
     for name in map(str, people.columns):
         column = people[name]
         columns[name] = column if is_numeric_dtype(column) else column.map(_text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -27,7 +28,11 @@ from fairgear.report.numbers import class_name, group_words, measure, plain
 
 # Columns that are named below the drawing.
 _COLUMNS = 6
-_KEYS = {"gone": (RED, "--", "gone"), "new": (BLUE, "-", "new"), "kept": (GREY, "-", "kept")}
+_KEYS: dict[str, tuple[str, Literal["-", "--"], str]] = {
+    "gone": (RED, "--", "gone"),
+    "new": (BLUE, "-", "new"),
+    "kept": (GREY, "-", "kept"),
+}
 
 
 def ego_figure(audit: Audit, person: int | str, own: str | None) -> Figure:
@@ -103,10 +108,10 @@ def _draw(
     for kind, pairs in kinds.items():
         color, style, _ = _KEYS[kind]
         for a, b in pairs:
-            x, y = zip(places[a], places[b], strict=True)
+            across, up = zip(places[a], places[b], strict=True)
             axes.plot(
-                x,
-                y,
+                across,
+                up,
                 linestyle=style,
                 color=color,
                 linewidth=1.0 if kind == "kept" else 2.0,

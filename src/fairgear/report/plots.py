@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairgear.auditing import Audit
 from fairgear.errors import ParameterError
@@ -147,7 +147,7 @@ class Plots:
                 getattr(known[k], which) if k in known else math.nan for k in ("delta_cf", height)
             ]
             if not any(map(math.isnan, found)):
-                style = {"color": GREY, "markersize": 9, "markeredgewidth": 2}
+                style: dict[str, Any] = {"color": GREY, "markersize": 9, "markeredgewidth": 2}
                 axes.plot(*found, shape, linestyle="none", label=words, **style)
         axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
         _percent(axes.xaxis)
