@@ -154,7 +154,7 @@ def test_what_it_says_about_the_graph_and_its_causal_model(
 ) -> None:
     assert everything.graph == statistics(graph)
     assert everything.diagnostics == worlds.diagnostics
-    assert everything.names == Names()
+    assert everything.names == Names(attribute="s")
 
 
 def test_a_causal_model_of_ones_own_choice(graph: SensitiveGraph) -> None:
@@ -176,7 +176,9 @@ def test_own_data_keep_their_names() -> None:
         return torch.sigmoid(3 * graph.sens.double() + 3 * near - 3)
 
     found = audit(score, graph, draws=1, self_people=3)
-    assert found.names == Names(("female", "male"), ("no", "yes"))
+    assert found.names == Names(
+        ("female", "male"), ("no", "yes"), attribute="sex", label="approved"
+    )
     names = set(people().id)
     assert found.affected
     for one in found.affected:

@@ -109,7 +109,8 @@ def test_the_page_says_what_it_is_about(audit: Audit, tmp_path: Path) -> None:
     for text in (
         "The ranges are fifths of the people in the graph, by their age",
         f"Everybody&#39;s age is {low}, which at least 5% of the people do not exceed.",
-        "everybody&#39;s age is that of five quantiles in turn, or somebody else&#39;s",
+        f"everybody’s age {low}",
+        "when everybody’s is set to the same value or mixed",
         f"age {audit.names.groups[0]}",
         "From range to range",
         "links within a range",

@@ -39,7 +39,13 @@ def test_own_data_in_their_own_words(tmp_path: Path) -> None:
     assert found["setup"]["dataset"] == "people"
     assert found["setup"]["causal_model"] == "fitted"
     names = {"groups": ["female", "male"], "classes": ["no", "yes"]}
-    assert found["names"] == {**names, "number": "", "levels": []}
+    assert found["names"] == {
+        **names,
+        "number": "",
+        "levels": [],
+        "attribute": "sex",
+        "label": "approved",
+    }
     assert pd.read_parquet(tmp_path / "people.parquet")["node_name"].tolist() == chosen
     assert {one["node_id"] for one in found["affected"]} <= set(chosen)
     page = (tmp_path / "report.html").read_text()

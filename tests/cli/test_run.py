@@ -82,7 +82,7 @@ def test_a_run_leaves_what_it_says(finished: Path) -> None:
     people = pd.read_parquet(finished / "predictions.parquet")
     assert len(people) == 2000
     assert people.split.value_counts().to_dict() == {"train": 1200, "val": 400, "test": 400}
-    assert "Are people treated alike?" in (finished / "report.html").read_text()
+    assert "How large that is" in (finished / "report.html").read_text()
 
 
 def test_the_saved_model_gives_the_predictions_again(finished: Path) -> None:

@@ -102,6 +102,8 @@ def test_german_columns(german: SensitiveGraph) -> None:
     rows = list(records("german/german.csv"))
     assert german.sens.tolist() == [int(row["Gender"] == "Female") for row in rows]
     assert german.y.tolist() == [{"1": 1, "-1": 0}[row["GoodCustomer"]] for row in rows]
+    assert [german.sens_names[one] for one in german.sens.tolist()] == [r["Gender"] for r in rows]
+    assert german.label_names == ("no", "yes")
     assert {"OtherLoansAtStore", "PurposeOfLoan"}.isdisjoint(german.feature_names)
 
 

@@ -28,6 +28,10 @@ class Dataset:
     files: tuple[RemoteFile, ...] = ()
     licence: str = "none stated"
     """Or the terms of use, as far as they are known."""
+    groups: tuple[str, ...] = ()
+    """What the two groups are called, if the columns hold numbers."""
+    answers: tuple[str, ...] = ()
+    """What the two classes are called, likewise."""
     released_labels: int = 100
     """Training labels of the authors' split."""
     released_share: float = 0.05

@@ -48,6 +48,8 @@ def published_graph(
         "name": dataset.name,
         "sens_name": dataset.sensitive,
         "label_name": dataset.label,
+        "sens_names": dataset.groups,
+        "label_names": dataset.answers,
     }
     if isinstance(joined_by, SimilarityRule):
         return similarity_graph(raw, rule=joined_by, join=cached_edges, **fields)

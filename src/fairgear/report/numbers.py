@@ -30,11 +30,11 @@ def measure(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share in hundredths."""
+    """A share in hundredths; nobody and everybody, exactly, without decimals."""
     if value is None or not math.isfinite(value):
         return UNDEFINED
     hundredths = 100 * value
-    digits = 1 if value == 0 or abs(hundredths) >= 0.05 else 2
+    digits = 0 if value in (0, 1) else 1 if abs(hundredths) >= 0.05 else 2
     return _minus(f"{hundredths:.{digits}f} %")
 
 

@@ -7,6 +7,7 @@ change is for the reader, who sees the people, to judge.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairgear.auditing import Audit
@@ -111,7 +112,7 @@ def verdict(audit: Audit) -> Verdict:
         level=level,
         title=title,
         figure=figure,
-        sentences=_sentences(audit),
+        sentences=_sentences(audit, figure),
         accurate=_accurate(audit),
         gauges=_gauges(audit),
         asked=_asked(audit),
@@ -158,13 +159,7 @@ def _judged(audit: Audit) -> tuple[str, str, str]:
     if worst == "none":
         return worst, f"No difference larger than {percent(highest)} could hide", ""
     value, ends = figures[place]
-    own, everybody = own_attribute(audit.names, "a person’s own"), "everybody’s"
-    share = f"{percent(value)} of {answers} {change} when"
-    figure = (
-        f"{share} {own} changes",
-        f"{share} {own_attribute(audit.names, everybody)} changes",
-        f"under another causal model, {share} {own_attribute(audit.names, everybody)} changes",
-    )[place]
+    figure = _said(audit, [share for share, _ in figures], place)
     words = {
         "decides": f"Decides by {name}",
         "strong": f"{answers.capitalize()} depend strongly on {name}",
@@ -177,6 +172,20 @@ def _judged(audit: Audit) -> tuple[str, str, str]:
     return worst, words[worst], figure
 
 
+def _said(audit: Audit, shares: Sequence[float], place: int) -> str:
+    """The share of their own value first, then the one that decides, if that is another."""
+    answers, change, names = _answers(audit), _change(audit), audit.names
+    own = own_attribute(names, "a person’s own")
+    said = f"{percent(shares[0])} of {answers} {change} when {own} changes"
+    if place == 0:
+        return said
+    where = " under another causal model" if place == 2 else ""
+    if math.isnan(shares[0]):
+        everybody = own_attribute(names, "everybody’s")
+        return f"{percent(shares[place])} of {answers} {change}{where} when {everybody} changes"
+    return f"{said}, {percent(shares[place])}{where} when everybody’s does"
+
+
 def _same_for_all(audit: Audit) -> bool:
     """Whether everybody gets the same answer, and nobody another one in any world."""
     rates = {one.selection_rate for one in audit.groups if one.count}
@@ -184,15 +193,18 @@ def _same_for_all(audit: Audit) -> bool:
     return audit.target.is_binary and unmoved and rates in ({0.0}, {1.0})
 
 
-def _sentences(audit: Audit) -> tuple[str, ...]:
+def _sentences(audit: Audit, told: str) -> tuple[str, ...]:
+    """The figures behind the title; what it has `told` is not said twice."""
     name = own_attribute(audit.names, "a person’s own")
     own, everybody = _figure(audit, "delta_cf_self"), _figure(audit, "delta_cf")
     level, answers = f"{level_of(audit.setup.level)} % interval", _answers(audit)
     found = []
     if not math.isnan(own[0]):
+        said = f"{percent(own[0])} of {answers} {_change(audit)} when {name} changes"
         found.append(
-            f"{percent(own[0])} of {answers} {_change(audit)} when {name} changes, with all that "
-            f"follows from it ({level} {_ends(own[1])})."
+            f"That is with all that follows from it; {level} {_ends(own[1])}."
+            if told.startswith(said)
+            else f"{said}, with all that follows from it ({level} {_ends(own[1])})."
         )
     if not math.isnan(everybody[0]):
         found.append(
