@@ -37,12 +37,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("evidence")
     for name in ("people.csv", "friends.csv"):
         shutil.copy(EXAMPLES / name, place)
-    (place / "mymodels.py").write_text(MODELS)
+    (place / "verified_models.py").write_text(MODELS)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         for typed in (
-            ["mymodels:copies", *OWN, *QUICK, "--against", "mymodels:constant", "--out", "two"],
-            ["mymodels:constant", *OWN, *QUICK, "--nodes", "ids.txt", "--out", "few"],
+            [
+                "verified_models:copies",
+                *OWN,
+                *QUICK,
+                "--against",
+                "verified_models:constant",
+                "--out",
+                "two",
+            ],
+            ["verified_models:constant", *OWN, *QUICK, "--nodes", "ids.txt", "--out", "few"],
         ):
             (place / "ids.txt").write_text("P0003\nP0007\nP0011\nP0012\n")
             assert main(["audit", *typed]) == 0
@@ -68,14 +76,17 @@ def digest(path: Path) -> str:
 
 def test_inputs_are_recorded_as_sha256sum_prints_them(here: Path) -> None:
     for folder, files in (
-        ("two", {"people.csv": "table", "friends.csv": "edges", "mymodels.py": "model code"}),
+        (
+            "two",
+            {"people.csv": "table", "friends.csv": "edges", "verified_models.py": "model code"},
+        ),
         (
             "few",
             {
                 "people.csv": "table",
                 "friends.csv": "edges",
                 "ids.txt": "list of people",
-                "mymodels.py": "model code",
+                "verified_models.py": "model code",
             },
         ),
     ):
@@ -89,7 +100,7 @@ def test_inputs_are_recorded_as_sha256sum_prints_them(here: Path) -> None:
             assert file.bytes == path.stat().st_size
             for page in ("report.html", "model-card.md", "audit.json"):
                 assert file.sha256 in (here / folder / page).read_text()
-        assert known.command.startswith("fairgear audit mymodels:")
+        assert known.command.startswith("fairgear audit verified_models:")
         assert known.command.endswith(f"--out {folder}")
 
 
@@ -124,17 +135,17 @@ def test_a_changed_result_is_named_and_the_exit_status_is_3(
 
 def test_missing_and_changed_inputs(here: Path) -> None:
     (here / "people.csv").write_text("another table\n")
-    (here / "mymodels.py").unlink()
+    (here / "verified_models.py").unlink()
     assert wrong(verify(Path("two"))) == {
         ("people.csv", "table", "changed"),
-        ("mymodels.py", "model code", "missing"),
+        ("verified_models.py", "model code", "missing"),
     }
 
 
 def test_inputs_may_lie_elsewhere(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = here / "elsewhere"
     elsewhere.mkdir()
-    for name in ("people.csv", "friends.csv", "mymodels.py"):
+    for name in ("people.csv", "friends.csv", "verified_models.py"):
         (here / name).rename(elsewhere / name)
     assert len(wrong(verify(Path("two")))) == 3
     assert main(["audit", "verify", "two", "--data", "elsewhere"]) == 0
