@@ -6,7 +6,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -99,14 +99,26 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write `value` as strict JSON in one step."""
-    write_text(path, json_text(value))
+def write_json(path: Path, value: Any, *, dense: Collection[str] = ()) -> None:
+    """Write `json_text` in one step."""
+    write_text(path, json_text(value, dense=dense))
 
 
-def json_text(value: Any) -> str:
-    """`value` as strict JSON."""
-    return json.dumps(json_ready(value), indent=2, allow_nan=False) + "\n"
+def json_text(value: Any, *, dense: Collection[str] = ()) -> str:
+    """`value` as strict JSON; of a mapping, keys in `dense` on one line each."""
+    ready = json_ready(value)
+    if not dense:
+        return json.dumps(ready, indent=2, allow_nan=False) + "\n"
+    lines = [
+        f"  {json.dumps(key)}: "
+        + (
+            json.dumps(held, separators=(",", ":"), allow_nan=False)
+            if key in dense
+            else json.dumps(held, indent=2, allow_nan=False).replace("\n", "\n  ")
+        )
+        for key, held in ready.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def json_ready(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fairgear.auditing import Audit
+from tests.report.what_if_example import what_if_data
 
 HOSTILE = "<script>alert(1)</script>\"'</style>{{ 7*7 }}"
 _RATES = {
@@ -109,6 +110,16 @@ def example_data() -> dict[str, Any]:
         "intervals": {name: [low, high] for name, (_, low, high) in _METRICS.items()},
         "flips": _flips(),
         "groups": [_group(0, 205, 0.468, 0.701, 0.722), _group(1, 295, 0.536, 0.742, 0.715)],
+        "margins": [{**_group(-1, 12, 0.5, 0.72, 0.71), "impact_ratio": None}],
+        "rate_tests": [
+            {
+                "attribute": "",
+                "statistic": 2.31,
+                "degrees": 1,
+                "p_value": 0.1285,
+                "least_expected": 61.2,
+            }
+        ],
         "probes": {"sens": False, "graph": True, "repeats": True},
         "causal_models": {
             "rows": [
@@ -139,6 +150,7 @@ def example_data() -> dict[str, Any]:
             ]
         },
         "affected": [_person(place) for place in range(6)],
+        "what_if": what_if_data(),
         "diagnostics": _diagnostics(),
         "graph": {
             "name": "synthetic",
@@ -272,6 +284,7 @@ def _flips() -> list[dict[str, Any]]:
 
 def _group(group: int, count: int, selected: float, found: float, right: float) -> dict[str, Any]:
     rates = {"selection_rate": selected, "true_positive_rate": found, "accuracy": right}
+    rates |= {"false_positive_rate": 0.214, "auroc": 0.775, "impact_ratio": selected / 0.536}
     return {
         "group": group,
         "count": count,
@@ -281,7 +294,8 @@ def _group(group: int, count: int, selected: float, found: float, right: float) 
         **rates,
         "delta_cf": 0.0065,
         "intervals": {name: [rate - 0.06, rate + 0.055] for name, rate in rates.items()}
-        | {"delta_cf": [0.001, 0.019]},
+        | {"delta_cf": [0.001, 0.019]}
+        | ({"impact_ratio": [1.0, 1.0]} if selected == 0.536 else {}),
     }
 
 

@@ -19,7 +19,8 @@ from fairgear.auditing.affected import Affected, find_affected
 from fairgear.auditing.completions import COMPLETIONS, Completed, combined
 from fairgear.auditing.effects import COUNTERFACTUAL, Effect, FlipRow, measure_effects
 from fairgear.auditing.family import OWN
-from fairgear.auditing.measures import collecting, factual_estimates, sentence, summarise_groups
+from fairgear.auditing.groups import group_tables
+from fairgear.auditing.measures import collecting, factual_estimates, sentence
 from fairgear.auditing.people import People, person_ids, sample, select
 from fairgear.auditing.probes import probe
 from fairgear.auditing.references import references
@@ -31,6 +32,8 @@ from fairgear.auditing.sensitivity import (
     measure_sensitivity,
 )
 from fairgear.auditing.unknown import has_unknown
+from fairgear.auditing.what_if import WhatIf
+from fairgear.auditing.what_if.explorer import explore
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel, Diagnostics, FeatureCausalModel, changed_groups
 from fairgear.errors import ParameterError
@@ -58,6 +61,7 @@ def audit(
     released_share: float | None = None,
     self_people: int | None = None,
     affected_people: int | None = None,
+    what_if_people: int | None = None,
     other_causal_models: bool = True,
     probes: bool = True,
     level: float = 0.95,
@@ -86,6 +90,8 @@ def audit(
             and a sample for others.
         affected_people: how many of the most affected people are examined neighbour by neighbour;
             10 if not given, 3 for a command.
+        what_if_people: how many people, at most, are shown one by one in other worlds, half of them
+            the most affected; 60 if not given, 10 where each world takes the whole graph.
         other_causal_models: whether to measure δCF under a family of causal models, and by dose.
         probes: whether to test what the model reads.
         level: of the intervals.
@@ -100,13 +106,14 @@ def audit(
     how often such intervals cover. The Monte Carlo error of the draws is separate, in the table of
     flips.
     """
-    for what, count in (("self_people", self_people), ("affected_people", affected_people)):
+    counts = {"self_people": self_people, "affected_people": affected_people}
+    for what, count in (counts | {"what_if_people": what_if_people}).items():
         if count is not None and count < 0:
             raise ParameterError(what, count, "0 or more", "leave it out for the default")
     worlds = _worlds(graph, causal_model, draws, seed, protocol, released_share)
     adapter = adapt(model, name=name, threshold=threshold)
     adapter.aim(_target(worlds.graph, adapter.original))
-    asked = _Asked(self_people, affected_people, other_causal_models, probes, level)
+    asked = _Asked(self_people, affected_people, what_if_people, other_causal_models, probes, level)
     if not has_unknown(worlds.graph):
         return _measured(adapter, worlds, nodes, asked).audit
     law = Unknown(worlds.graph)
@@ -119,7 +126,7 @@ def audit(
             worlds = worlds.like(graph)
         each.append(_measured(adapter, worlds, nodes, asked))
         # Asked of the first only.
-        asked = replace(asked, affected_people=0, probes=False)
+        asked = replace(asked, affected_people=0, what_if_people=0, probes=False)
     return combined(each, law, rows)
 
 
@@ -129,6 +136,7 @@ class _Asked:
 
     self_people: int | None
     affected_people: int | None
+    what_if_people: int | None
     other_causal_models: bool
     probes: bool
     level: float
@@ -152,6 +160,7 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
     sensitivity: Sensitivity | None = None
     dose: Dose | None = None
     affected: tuple[Affected, ...] = ()
+    what_if: WhatIf | None = None
     if own is not None:
         if asked.other_causal_models:
             given = (adapter, worlds.family, rows, factual)
@@ -164,6 +173,9 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         most = adapter.default_affected_people if affected_people is None else affected_people
         affected, table, note = find_affected(adapter, worlds, rows, factual, table, most)
         notes.extend([] if note is None else [note])
+        alone = next((effect for effect in effects if effect.answers is not None), None)
+        seen = (adapter, worlds, rows, factual, table, alone, asked.what_if_people)
+        what_if = explore(*seen, other_models=asked.other_causal_models)
     if own is not None and not adapter.target.is_binary:
         with collecting(notes):
             estimates = {**estimates, "delta_cf_size": own.size(people, level, worlds.seed)}
@@ -171,6 +183,16 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         estimates = {**estimates, "delta_cf_world": own.largest(people, level)}
     metrics, intervals = _metrics(estimates, flips, sensitivity, notes)
     own_flips = None if own is None else own.flips.by_node
+    known = worlds.graph.sens_known
+    tables = group_tables(
+        people,
+        factual,
+        own_flips,
+        attributes=worlds.graph.attributes,
+        known=None if known is None else known[rows].cpu().numpy(),
+        level=level,
+        seed=worlds.seed,
+    )
     cautions = [] if probed is None else probed.cautions()
     verdict = [] if sensitivity is None else [sensitivity.verdict]
     found = Audit(
@@ -183,9 +205,9 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         metrics=metrics,
         intervals=intervals,
         flips=tuple(flips.values()),
-        groups=summarise_groups(
-            people, factual.labels, own_flips, level=level, target=adapter.target
-        ),
+        groups=tables.groups,
+        margins=tables.margins,
+        rate_tests=tables.tests,
         probes=probed,
         causal_models=sensitivity,
         dose=dose,
@@ -196,6 +218,7 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         notes=(*cautions, *verdict, *notes),
         people=table,
         target=adapter.target,
+        what_if=what_if,
         references=references(
             people, rows, None if worlds.causal_model is None else worlds.strict, adapter.target
         ),

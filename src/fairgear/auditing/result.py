@@ -16,7 +16,9 @@ from fairgear.auditing.affected import Affected
 from fairgear.auditing.comparison import Comparison, compare_people
 from fairgear.auditing.conditions import Condition
 from fairgear.auditing.effects import COUNTERFACTUAL, FlipRow
-from fairgear.auditing.measures import GroupSummary, labelled_metrics
+from fairgear.auditing.groups import GroupSummary
+from fairgear.auditing.ll144 import ll144_table
+from fairgear.auditing.measures import labelled_metrics
 from fairgear.auditing.people_csv import write_people_csv
 from fairgear.auditing.probes import Probes
 from fairgear.auditing.provenance import Provenance
@@ -31,9 +33,10 @@ from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import json_ready, json_text, replacing, write_text, writes
 from fairgear.graph import SensitiveGraph
-from fairgear.graph.attributes import Bands, quantile_levels
+from fairgear.graph.attributes import Attribute, Bands, quantile_levels
 from fairgear.graph.targets import BINARY, Target, is_known
 from fairgear.metrics import Interval, rate_interval
+from fairgear.metrics.ratios import RateTest
 from fairgear.training import History
 
 if TYPE_CHECKING:
@@ -96,6 +99,8 @@ class Names:
         levels: the values that everybody is set to, where it is a number.
         attribute: the name of the sensitive attribute, such as "sex" or "race, sex".
         label: the name of the column that is predicted.
+        attributes: where several attributes are crossed, each with its values.
+        cells: the code of each group's value in every one of `attributes`.
     """
 
     groups: tuple[str, ...] = ()
@@ -104,6 +109,8 @@ class Names:
     levels: tuple[float, ...] = ()
     attribute: str = ""
     label: str = ""
+    attributes: tuple[Attribute, ...] = ()
+    cells: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
     def of(cls, graph: SensitiveGraph) -> Names:
@@ -112,7 +119,11 @@ class Names:
         attribute = ", ".join(one.name for one in graph.sensitive_attributes)
         label = str(graph.get("label_name") or "")
         if graph.attributes is None or not graph.continuous:
-            return cls(groups, classes, attribute=attribute, label=label)
+            found = cls(groups, classes, attribute=attribute, label=label)
+            if graph.attributes is None or len(graph.attributes.each) < 2:
+                return found
+            crossed = graph.attributes
+            return replace(found, attributes=crossed.each, cells=crossed.groups)
         sens = graph.sens.cpu().numpy()
         levels = tuple(quantile_levels(sens).tolist())
         return cls(Bands.of(sens).names, classes, graph.attributes.name, levels, attribute, label)
@@ -137,6 +148,10 @@ class Audit:
         intervals: the same keys.
         flips: one row for each protocol and intervention; none without a causal model.
         groups: one row for each group; of a number, for each of its five ranges.
+        margins: the same for each value of each attribute, where several are crossed, and for the
+            people whose attribute is unknown.
+        rate_tests: that selection rates are equal, of all groups and by attribute; of labels of two
+            classes, among the people whose attribute is known.
         probes: what the model reads; None where that was not tested.
         causal_models: δCF under a family of causal models, and its bounds; None where that was
             not measured.
@@ -190,6 +205,8 @@ class Audit:
     unknown: UnknownPeople | None = None
     what_if: WhatIf | None = None
     references: dict[str, Reference] = field(default_factory=dict)
+    margins: tuple[GroupSummary, ...] = ()
+    rate_tests: tuple[RateTest, ...] = ()
     against: Audit | None = None
 
     def __repr__(self) -> str:
@@ -253,8 +270,9 @@ class Audit:
     def to_frame(self) -> pd.DataFrame:
         """Everything that has an interval, one row each: `part name value low high people`.
 
-        The parts are "metric", "flips" (by protocol and intervention), "group" (name and share)
-        "causal model" (δCF under each) and "dose" (δCF at each).
+        The parts are "metric", "flips" (by protocol and intervention), "group" (number and share),
+        "margin" (attribute, number and share), "causal model" (δCF under each) and "dose" (δCF at
+        each).
         """
         everyone = len(self.people)
         counts = dict.fromkeys(self.metrics, everyone)
@@ -274,16 +292,34 @@ class Audit:
             ("flips", f"{row.protocol} {row.intervention}", row.rate, *row.interval, row.people)
             for row in self.flips
         ]
-        rows += [
-            ("group", f"{group.group} {key}", group.value(key), *interval, group.people(key))
-            for group in self.groups
-            for key, interval in group.intervals.items()
-        ]
+        for part, groups in (("group", self.groups), ("margin", self.margins)):
+            rows += [
+                (
+                    part,
+                    f"{one.attribute} {one.group} {key}".strip(),
+                    one.value(key),
+                    *ends,
+                    one.people(key),
+                )
+                for one in groups
+                for key, ends in one.intervals.items()
+            ]
         others = () if self.causal_models is None else self.causal_models.rows
         rows += [("causal model", row.model, row.rate, *row.interval, everyone) for row in others]
         doses = () if self.dose is None else self.dose.points
         rows += [("dose", f"{p.share:g}", p.rate, *p.interval, everyone) for p in doses]
         return pd.DataFrame(rows, columns=["part", "name", "value", "low", "high", "people"])
+
+    def ll144(self) -> pd.DataFrame:
+        """The tables that New York City's Local Law 144 asks for, one row for each category.
+
+        Columns: `categories` (an attribute, or all of them crossed), `category`, `answer`,
+        `applicants`, `share` (of the people whose category is known), `selected`, `selection_rate`,
+        `impact_ratio`; `above_median`, `scoring_rate` and `scoring_impact_ratio`, of the people
+        whose score is above the median; and `excluded`, why there is no impact ratio. People of
+        unknown category are counted in the last rows. See 6 RCNY § 5-301.
+        """
+        return ll144_table(self.people, self.names, self.target)
 
     def compare(self, other: Audit, *, level: float | None = None) -> Comparison:
         """This model against another one, person by person, in the same worlds.
@@ -334,20 +370,11 @@ class Audit:
 
     def turning_points(self, *conditions: str) -> list[str]:
         """For each bound on δCF, the dose from which it is exceeded, as a sentence."""
-        found = []
-        for condition in map(Condition.parse, conditions):
-            upper = condition.metric == "delta_cf" and condition.end is None
-            if self.dose is None or not upper or not condition.comparison.startswith(">"):
-                continue
-            share = self.dose.crossing(condition.number)
-            if share is None:
-                when = "at no dose: not even if the attribute caused all of"
-            elif share == 0:
-                when = "at every dose: even if the attribute caused nothing of"
-            else:
-                when = f"if the attribute caused more than {share:.0%} of"
-            found.append(f"δCF is {condition.bound} {when} the difference between the groups.")
-        return found
+        if self.dose is None:
+            return []
+        dose, parsed = self.dose, [Condition.parse(text) for text in conditions]
+        found = [condition.turning_point(dose) for condition in parsed]
+        return [sentence for sentence in found if sentence is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, without `people`; None where undefined."""
@@ -373,7 +400,9 @@ class Audit:
             folder: to write to.
             beside: other files in it, which are complete, to be listed with their hashes.
         """
-        folder, results = Path(folder), json_text(self.to_dict())
+        folder = Path(folder)
+        # Thousands of worlds: a number a line would be three times as large.
+        results = json_text(self.to_dict(), dense=("what_if",))
         if writes():
             for name in (RESULTS, SUMS):
                 (folder / name).unlink(missing_ok=True)

@@ -34,11 +34,11 @@ def read_sums(folder: Path) -> dict[str, str]:
         raise FileError(f"folder {folder}", got, allowed, step) from error
 
 
-def renew_sum(folder: Path, name: str) -> None:
-    """Note that the file `name` was written again, if its hash is among those of the folder."""
-    found = read_sums(folder) if (folder / SUMS).exists() else {}
-    if name in found:
-        _write(folder, {**found, name: file_hash(folder / name, "").sha256})
+def renew_sums(folder: Path, *names: str) -> None:
+    """Note that these files were written, or written again, if the folder has hashes."""
+    if (folder / SUMS).exists():
+        new = {name: file_hash(folder / name, "").sha256 for name in names}
+        _write(folder, {**read_sums(folder), **new})
 
 
 def _write(folder: Path, sums: Mapping[str, str]) -> None:

@@ -19,6 +19,7 @@ from fairgear.cli.flags import (
     options_of,
 )
 from fairgear.cli.output import (
+    Format,
     Json,
     ends,
     interval_title,
@@ -43,6 +44,7 @@ audit_app = App(
         "    --label approved --edges friends.csv",
         "fairgear audit runs/mine --against mymodels:gcn",
         'fairgear audit runs/mine --fail-if "delta_cf > 0.05"',
+        "fairgear audit runs/mine --format ll144",
         "fairgear audit export bail --out worlds",
         "fairgear audit score worlds",
     ),
@@ -73,6 +75,7 @@ def audit(
     device: Device = "auto",
     fail_if: FailIf = None,
     out: Path | None = None,
+    format: Format = "page",
     json: Json = False,
     settings: Settings = _DEFAULTS,
     data: AuditDataFlags = NO_AUDIT_DATA,
@@ -143,7 +146,7 @@ def audit(
                 files=files_of(model, against),
             )
         if rank() == 0:
-            _finish(results, folder, conditions, json=json)
+            _finish(results, folder, conditions, json=json, format=format)
 
 
 @audit_app.command
@@ -193,6 +196,7 @@ def score(
     threshold: float | None = None,
     fail_if: FailIf = None,
     out: Path | None = None,
+    format: Format = "page",
     json: Json = False,
 ) -> None:
     """Audit the scores of exported graphs.
@@ -216,7 +220,7 @@ def score(
     folder = AuditFolder(out if out is not None else worlds / "audit")
     folder.claim_for_audit()
     results = audit_scores(worlds, folder, threshold=threshold, name=name)
-    _finish(results, folder, conditions, json=json)
+    _finish(results, folder, conditions, json=json, format=format)
 
 
 def _conditions(texts: list[str] | None) -> list[str]:
@@ -233,10 +237,20 @@ def _typed(settings: Any, data: Any) -> dict[str, Any]:
     return {**given(settings), **({"data": columns} if columns else {})}
 
 
-def _finish(results: Audit, folder: AuditFolder, conditions: list[str], *, json: bool) -> None:
+def _finish(
+    results: Audit, folder: AuditFolder, conditions: list[str], *, json: bool, format: str
+) -> None:
     """Show the results; where a condition holds, say so and end with its exit status."""
+    from fairgear.auditing.sums import renew_sums
+    from fairgear.report import ll144_markdown, write_ll144
+
+    if format == "ll144":
+        write_ll144(results, folder.ll144)
+        renew_sums(folder.path, *(file.name for file in folder.ll144_files))
     if json:
         print_json(results.to_dict())
+    elif format == "ll144":
+        print(ll144_markdown(results))  # noqa: T201
     else:
         _show(results)
         print(f"Report: {folder.report}   Model card: {folder.card}")  # noqa: T201

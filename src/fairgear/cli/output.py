@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"([-−+]?\d\S*( to \S+| \S{1,3})?|undefined|none|)$")
 _HELP = "Print the results as JSON, nothing else on stdout."
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help=_HELP)]
+_FORMAT_HELP = """ll144 also writes ll144.md and ll144.csv, the tables of New York
+City's Local Law 144, and prints them."""
+Format = Annotated[Literal["page", "ll144"], Parameter(name="--format", help=_FORMAT_HELP)]
 
 
 def print_json(value: Any) -> None:

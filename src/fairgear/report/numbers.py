@@ -141,12 +141,6 @@ def ways(target: Target, names: Names) -> tuple[str, str]:
     return f"{no} to {yes}", f"{yes} to {no}"
 
 
-def answer_one(text: str, names: Names) -> str:
-    """`text` with the name of answer 1 in brackets."""
-    known = names.classes
-    return text.replace("answer 1", f"answer 1 ({known[1]})") if len(known) == 2 else text
-
-
 def attribute_name(names: Names) -> str:
     """The sensitive attribute in the words of the data."""
     name = names.attribute or names.number

@@ -20,6 +20,7 @@ from fairgear.report import numbers
 from fairgear.report.sections.comparison import comparison_chart, comparison_verdict
 from fairgear.report.sections.diagnostics import diagnostics_section
 from fairgear.report.sections.diagram import drawing
+from fairgear.report.sections.explorer import explorer_section
 from fairgear.report.sections.flips import (
     causal_model_chart,
     causal_model_name,
@@ -61,8 +62,8 @@ _FILTERS = (
     world_words,
 )
 # Joined into one of each: the page's policy allows one script, by its hash.
-_STYLES = ("page.css", "evidence.css", "comparison.css")
-_SCRIPTS = ("page.js",)
+_STYLES = ("page.css", "groups.css", "explorer.css", "evidence.css", "comparison.css")
+_SCRIPTS = ("page.js", "ego.js", "facets.js", "explorer.js")
 _FACTS = {
     "version": "fairgear",
     "graph_fingerprint": "graph fingerprint (of no file)",
@@ -104,6 +105,7 @@ def render_page(audit: Audit) -> str:
         headline=headline(audit),
         flips=flip_section(audit),
         sides=side_by_side(audit),
+        explorer=audit.what_if and explorer_section(audit, audit.what_if),
         diagram=audit.diagnostics and drawing(audit.diagnostics),
         groups=group_section(audit),
         # How the audit was made, then the settings of the command.
@@ -122,6 +124,7 @@ def _contents(audit: Audit, parts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The sections that the page has: their ids, which name their templates too, and titles."""
     every = (
         ("verdict", "Verdict", True),
+        ("explorer", "What if?", audit.what_if and audit.what_if.people),
         ("comparison", "Comparison", audit.comparison),
         ("groups", "Groups", True),
         ("flips", "Flips", True),

@@ -32,6 +32,9 @@ class AuditConfig(GraphSource):
     affected_people: Annotated[int | None, Range(0, 2**31)] = None
     """Most affected people to examine neighbour by neighbour.
     [default: 3 for a command, else 10]"""
+    what_if_people: Annotated[int | None, Range(0, 2**31)] = None
+    """People shown one by one in other worlds. [default: 60, or 10 where
+    each world takes the whole graph]"""
     causal: str = "own"
     """own (the graph's), shift, quantile, gaussian, …, a diagram of
     yours (.yaml, .gml, .dot), MODULE:NAME, or a saved model. [default: own]"""

@@ -124,6 +124,7 @@ def _audited(
                 nodes=nodes,
                 self_people=config.self_people,
                 affected_people=config.affected_people,
+                what_if_people=config.what_if_people,
                 other_causal_models=config.other_causal_models,
                 level=config.level,
             )

@@ -84,6 +84,7 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
             worlds,
             self_people=config.self_people,
             affected_people=config.affected_people,
+            what_if_people=config.what_if_people,
             other_causal_models=config.other_causal_models,
         )
         training = _training(model, graph)

@@ -29,6 +29,7 @@ class AuditFolder:
         self.sums = self.path / SUMS
         self.report = self.path / "report.html"
         self.card = self.path / "model-card.md"
+        self.ll144 = self.path / "ll144.md"
 
     @property
     def against(self) -> AuditFolder:
@@ -39,6 +40,9 @@ class AuditFolder:
         """Write all files; `audit.json` comes last, so that it implies the others."""
         if writes():
             self.metrics.unlink(missing_ok=True)
+            # Those of an earlier audit: they are written where they are asked for.
+            for file in self.ll144_files:
+                file.unlink(missing_ok=True)
             if audit.comparison is None:
                 self.against.remove()
         write_page(audit, self.report)
@@ -77,7 +81,13 @@ class AuditFolder:
             self.path.rmdir()
 
     def _files(self) -> tuple[Path, ...]:
-        return self.metrics, self.people, self.people_csv, self.report, self.card, self.sums
+        own = (self.metrics, self.people, self.people_csv, self.report, self.card, self.sums)
+        return (*own, *self.ll144_files)
+
+    @property
+    def ll144_files(self) -> tuple[Path, Path]:
+        """The tables of Local Law 144, where they were asked for."""
+        return self.ll144, self.ll144.with_suffix(".csv")
 
     def _entries(self) -> list[Path]:
         try:
