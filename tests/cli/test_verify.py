@@ -290,3 +290,15 @@ def test_an_audit_of_scores_names_every_file_of_scores(here: Path) -> None:
     assert by_role["manifest"] == {"worlds/manifest.json"}
     assert {Path(path).name for path in by_role["table"]} == {"people.csv"}
     assert wrong(verify(Path("worlds/audit"))) == set()
+
+
+def test_the_tables_of_local_law_144_are_among_the_files(here: Path) -> None:
+    typed = ["verified_models:copies", *OWN, *QUICK, "--format", "ll144", "--out", "law"]
+    assert main(["audit", *typed]) == 0
+    assert {"ll144.md", "ll144.csv"} < read_sums(Path("law")).keys()
+    assert main(["report", "two", "--format", "ll144"]) == 0
+    assert {"ll144.md", "ll144.csv"} < read_sums(Path("two")).keys()
+    for folder in ("law", "two"):
+        assert main(["audit", "verify", folder]) == 0
+    Path("law/ll144.csv").write_text("other numbers")
+    assert wrong(verify(Path("law"))) == {("ll144.csv", "result", "changed")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 from matplotlib.axes import Axes
@@ -25,6 +24,7 @@ from fairgear.report.drawing import (
     plain_text,
 )
 from fairgear.report.numbers import class_name, group_words, measure, plain
+from fairgear.report.sections.ego import positions
 
 # Columns that are named below the drawing.
 _COLUMNS = 6
@@ -41,7 +41,8 @@ def ego_figure(audit: Audit, person: int | str, own: str | None) -> Figure:
     state = _state(what_if, found, own)
     figure = drawing(9.4, 5.4, f"Person {found.node_id}")
     left, right = figure.subplots(1, 2)
-    places = _places(found)
+    # As the page draws them, where up is down.
+    places = [(x / 100, -y / 100) for x, y in positions(found)]
     for axes, one, name in (
         (left, found.states[0], "as it is"),
         (right, state, f"their own value: {what_if.own[state.own]}"),
@@ -84,14 +85,6 @@ def _state(what_if: WhatIf, person: ExplainedPerson, own: str | None) -> State:
         raise ParameterError("own", got, f"a value that was asked: {names}", "choose another one")
     label = person.states[0].label
     return next((state for state in alone if state.label != label), alone[0])
-
-
-def _places(person: ExplainedPerson) -> list[tuple[float, float]]:
-    """The person in the middle, the others around, in the order of the members."""
-    count = max(1, len(person.members) - 1)
-    angles = [2 * math.pi * place / count for place in range(count)]
-    around = [(math.sin(angle), math.cos(angle)) for angle in angles]
-    return [(0.0, 0.0), *around][: len(person.members)]
 
 
 def _draw(
