@@ -95,15 +95,20 @@ def taking_turns(path: Path) -> Iterator[None]:
 def write_text(path: Path, text: str) -> None:
     """Write `text` in one step."""
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        # The same bytes on every system, so that their hashes are too.
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_json(path: Path, value: Any, *, dense: Collection[str] = ()) -> None:
-    """Write `value` as strict JSON in one step; of a mapping, keys in `dense` on one line each."""
+    """Write `json_text` in one step."""
+    write_text(path, json_text(value, dense=dense))
+
+
+def json_text(value: Any, *, dense: Collection[str] = ()) -> str:
+    """`value` as strict JSON; of a mapping, keys in `dense` on one line each."""
     ready = json_ready(value)
     if not dense:
-        write_text(path, json.dumps(ready, indent=2, allow_nan=False) + "\n")
-        return
+        return json.dumps(ready, indent=2, allow_nan=False) + "\n"
     lines = [
         f"  {json.dumps(key)}: "
         + (
@@ -113,7 +118,7 @@ def write_json(path: Path, value: Any, *, dense: Collection[str] = ()) -> None:
         )
         for key, held in ready.items()
     ]
-    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def json_ready(value: Any) -> Any:

@@ -237,4 +237,4 @@ def test_its_repr_is_short(worlds: Worlds, everything: Audit) -> None:
     text = repr(everything)
     assert text.startswith("Audit('Everything' on 'synthetic', 60 people: accuracy 0.")
     assert len(text) < 200
-    assert len(everything._repr_html_()) < 2000
+    assert len(everything._repr_html_()) < 8000

@@ -12,7 +12,7 @@ import pytest
 
 from fairgear.cli import main
 
-FILES = {"audit.json", "people.parquet", "report.html", "model-card.md"}
+FILES = {"audit.json", "people.parquet", "people.csv", "report.html", "model-card.md", "SHA256SUMS"}
 # Little to do: one draw, two people alone, no other causal model.
 # What a quick audit or run does not measure.
 UNUSUAL = [f"delta_cf_{which}" for which in ("min", "max", "any", "all", "released")]

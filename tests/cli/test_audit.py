@@ -37,7 +37,7 @@ def test_it_leaves_what_it_says(finished: Path) -> None:
     settings = {"dataset": "synthetic", "people": 400, "draws": 1, "seed": 0, "self_people": 2}
     assert settings.items() <= found["setup"].items()
     assert (found["comparison"], found["causal_models"]) == (None, None)
-    assert {"version", "seed", "data_sha256", "stages"} <= found["provenance"].keys()
+    assert {"version", "seed", "graph_fingerprint", "stages"} <= found["provenance"].keys()
     table = pd.read_parquet(finished / "people.parquet")
     assert len(table) == 400
     read = Audit.load(finished)

@@ -188,6 +188,7 @@ def example_data() -> dict[str, Any]:
                 for row in _DIFFERENCES
             ],
             "notes": ["R² of the second model is undefined: it gives everybody the same answer."],
+            "changes": _changes(),
         },
         "training": {
             "history": {"generator": _generator_history(), "network": _network_history()},
@@ -206,7 +207,7 @@ def example_data() -> dict[str, Any]:
             "version": "0.1.0",
             "commit": "",
             "seed": 0,
-            "data_sha256": "9f2c1e7ab04d55c3e8f60127d9a1b3c4" * 2,
+            "graph_fingerprint": "9f2c1e7ab04d55c3e8f60127d9a1b3c4" * 2,
             "platform": "Linux-6.1.0-x86_64-with-glibc2.36",
             "python": "3.11.9",
             "torch": "2.13.0+cpu",
@@ -218,7 +219,41 @@ def example_data() -> dict[str, Any]:
                 {"stage": "audit", "seconds": 18.9, "peak_memory_mb": 1405.0},
             ],
             "finished": "2025-01-01T12:00:00+00:00",
+            "files": [
+                {"role": "table", "path": "people.csv", "sha256": "ab" * 32, "bytes": 19902},
+                {"role": "model code", "path": "gcn.py", "sha256": "cd" * 32, "bytes": 812},
+            ],
+            "command": "fairgear audit gcn:model people.csv --sensitive sex",
         },
+    }
+
+
+def _changes() -> dict[str, Any]:
+    names = ("both", "first", "second", "neither")
+
+    def both(*counts: int) -> dict[str, int]:
+        return dict(zip(names, counts, strict=True))
+
+    person = {
+        "node_id": "P0412",
+        "group": 1,
+        "y": -1,
+        "first_score": 0.81,
+        "second_score": 0.22,
+        "first_label": 1,
+        "second_label": 0,
+        "apart": 0.59,
+    }
+    points = [(0.2, 0.3, 0, 0), (0.8, 0.4, 1, 0), (0.3, 0.7, 0, 1), (0.9, 0.8, 1, 1)]
+    keys = ("first", "second", "first_label", "second_label")
+    return {
+        "groups": [
+            {"group": 0, "answers": both(90, 10, 20, 130), "flips": both(5, 10, 40, 195)},
+            {"group": 1, "answers": both(140, 25, 5, 80), "flips": both(0, 0, 0, 0)},
+        ],
+        "people": [person],
+        "by_rank": False,
+        "points": [dict(zip(keys, point, strict=True)) for point in points],
     }
 
 

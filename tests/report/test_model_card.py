@@ -71,17 +71,20 @@ def test_a_card_has_every_part() -> None:
         "How the answer depends on the causal model",
         *_GOVERNANCE,
         "Cautions and notes",
+        "Where the numbers come from",
     ]
     assert "loans-gnn-v3 (PyTorch module) was audited on 500 people of synthetic." in card
     assert "It does not read the sensitive column" in card
     assert "Read it only beside accuracy and AUROC" in card
     assert "- The verdict depends on the causal model: δCF is 0.1210" in card
-    assert card.rstrip().splitlines()[-1].startswith("Measured by fairgear 0.1.0, seed 0, data")
+    assert "\nMeasured by fairgear 0.1.0, Python 3.11.9, PyTorch 2.13.0+cpu, seed 0, " in card
+    files = _tables(card)[-1][1:]
+    assert files == [["people.csv", "table", "ab" * 32], ["gcn.py", "model code", "cd" * 32]]
 
 
 def test_tables_hold_every_number_and_keep_their_shape() -> None:
     audit = example()
-    metrics, flips, groups, models, governance, bias, sources = _tables(model_card(audit))
+    metrics, flips, groups, models, governance, bias, sources, _ = _tables(model_card(audit))
     for found in (metrics, flips, groups, models, governance, bias, sources):
         assert len({len(row) for row in found}) == 1
     assert metrics[1:] == [

@@ -130,7 +130,7 @@ def audit(
     with process_group(device):
         from fairgear.runs.audits import run_audit
         from fairgear.runs.folder import AuditFolder
-        from fairgear.runs.model_spec import encoding_of, model_of
+        from fairgear.runs.model_spec import encoding_of, files_of, model_of
 
         def named(text: str) -> Any:
             return model_of(
@@ -153,6 +153,7 @@ def audit(
                 against=None if against is None else named(against),
                 encoding=encoding_of(model, against),
                 note=training_people_note(run, config),
+                files=files_of(model, against),
             )
         if rank() == 0:
             _finish(results, folder, conditions, json=json, format=format)
@@ -257,10 +258,12 @@ def _finish(
     results: Audit, folder: AuditFolder, conditions: list[str], *, json: bool, format: str
 ) -> None:
     """Show the results; where a condition holds, say so and end with its exit status."""
+    from fairgear.auditing.sums import renew_sums
     from fairgear.report import ll144_markdown, write_ll144
 
     if format == "ll144":
         write_ll144(results, folder.ll144)
+        renew_sums(folder.path, *(file.name for file in folder.ll144_files))
     if json:
         print_json(results.to_dict())
     elif format == "ll144":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fairgear.files import json_ready
+from fairgear.notebook import visible_text
 
 if TYPE_CHECKING:
     from fairgear.auditing import Audit
@@ -36,14 +37,14 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     from rich.markup import escape
     from rich.table import Table
 
-    # Brackets in a file's name are no markup, and colons no emoji.
-    table = Table(title=escape(title), title_justify="left")
+    # Brackets in a file's name are no markup, colons no emoji, and nothing steers the terminal.
+    table = Table(title=escape(visible_text(title)), title_justify="left")
     for position, column in enumerate(columns):
         cells = [str(row[position]) for row in rows]
         words = position == 0 or not all(_NUMBER.match(cell) for cell in cells)
         table.add_column(column, justify="left" if words else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+        table.add_row(*(escape(visible_text(str(cell))) for cell in row))
     Console(emoji=False).print(table)
 
 

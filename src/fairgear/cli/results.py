@@ -38,11 +38,14 @@ def report(
         [default: report.html or ll144.md in that folder]
     """
     from fairgear.auditing import Audit
+    from fairgear.auditing.sums import renew_sums
     from fairgear.report import ll144_markdown, write_ll144, write_page
 
     if format == "ll144":
         audit, path = Audit.load(run), run / "ll144.md" if out is None else out
         write_ll144(audit, path)
+        if out is None:
+            renew_sums(run, path.name, path.with_suffix(".csv").name)
         if json:
             print_json({"ll144": str(path)})
         else:
@@ -50,6 +53,8 @@ def report(
         return
     page = run / "report.html" if out is None else out
     write_page(Audit.load(run), page)
+    if out is None:
+        renew_sums(run, page.name)
     if json:
         print_json({"report": str(page)})
     else:

@@ -160,12 +160,18 @@ def _causal_models(audit: Audit, level: str) -> list[str]:
 
 
 def _provenance(audit: Audit) -> list[str]:
-    """One line: the version, the data and when."""
+    """The version and when, the command, and the files that were read."""
     found = audit.provenance
     if found is None:
         return []
     known = (
-        f"fairgear {found.version}, seed {found.seed}, data SHA-256 {found.data_sha256}, "
-        f"finished {found.finished}"
+        f"fairgear {found.version}, Python {found.python}, PyTorch {found.torch}, "
+        f"seed {found.seed}, graph fingerprint {found.graph_fingerprint}, finished {found.finished}"
     )
-    return [f"Measured by {inline(known)}."]
+    rows = [(file.path, file.role, file.sha256) for file in found.files]
+    return [
+        "### Where the numbers come from",
+        f"Measured by {inline(known)}.",
+        *([f"Command: {inline(found.command)}"] if found.command else []),
+        *([table(("file that was read", "what", "SHA-256"), rows, words=3)] if rows else []),
+    ]

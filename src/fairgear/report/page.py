@@ -31,6 +31,7 @@ from fairgear.report.sections.flips import (
 from fairgear.report.sections.generator import generator_section
 from fairgear.report.sections.groups import group_section
 from fairgear.report.sections.headline import headline
+from fairgear.report.sections.side_by_side import side_by_side
 from fairgear.report.sections.training import training_section
 from fairgear.report.sections.unknown import unknown_section
 from fairgear.report.sections.unmeasured import not_measured, unmeasured
@@ -62,11 +63,11 @@ _FILTERS = (
     world_words,
 )
 # Joined into one of each: the page's policy allows one script, by its hash.
-_STYLES = ("page.css", "groups.css", "explorer.css")
+_STYLES = ("page.css", "groups.css", "explorer.css", "evidence.css", "comparison.css")
 _SCRIPTS = ("page.js", "ego.js", "facets.js", "explorer.js")
 _FACTS = {
     "version": "fairgear",
-    "data_sha256": "data, SHA-256",
+    "graph_fingerprint": "graph fingerprint (of no file)",
     "python": "Python",
     "torch": "PyTorch",
 }
@@ -106,6 +107,7 @@ def render_page(audit: Audit) -> str:
         verdict=verdict(audit),
         headline=headline(audit),
         flips=flip_section(audit),
+        sides=side_by_side(audit),
         explorer=audit.what_if and explorer_section(audit, audit.what_if),
         diagram=audit.diagnostics and drawing(audit.diagnostics),
         groups=group_section(audit),
@@ -170,11 +172,11 @@ def _notes(audit: Audit) -> list[str]:
 
 
 def _facts(audit: Audit) -> list[tuple[str, str]]:
-    """The provenance without its stages."""
+    """The provenance without what has a place of its own."""
     return [
         (_FACTS.get(key, key.replace("_", " ")), str(value))
         for key, value in (json_ready(audit.provenance) or {}).items()
-        if key != "stages" and value != ""
+        if key not in ("stages", "files", "command") and value != ""
     ]
 
 

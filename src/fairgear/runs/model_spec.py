@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from fairgear.auditing import Adapter, CommandAdapter, ScoresAdapter, adapt
 from fairgear.auditing.exchange.graph_files import check_format
 from fairgear.auditing.exchange.manifest import MANIFEST
 from fairgear.errors import FileError, ParameterError
+from fairgear.evidence import FileHash, code_file, file_hash, folder_hashes
 from fairgear.graph.tables import ENCODING
 from fairgear.methods import load_model
 from fairgear.registry import import_object
@@ -56,6 +58,24 @@ def model_of(
     )
     step = "check the path; see fairgear audit --help for examples"
     raise ParameterError("MODEL", repr(text), allowed, step)
+
+
+def files_of(*models: str | None) -> tuple[FileHash, ...]:
+    """The files of models: of a saved one all, of Python code its source, of a command its scripts.
+
+    A program that a command finds by its name alone, such as python, is not among them.
+    """
+    found = []
+    for text in filter(None, models):
+        folder, source = saved_model(text), code_file(text)
+        if "{graph}" in text:
+            paths = [Path(word) for word in shlex.split(text) if Path(word).is_file()]
+            found += [file_hash(path, "script") for path in paths]
+        elif folder is not None:
+            found += folder_hashes(folder, "model")
+        elif source is not None:
+            found.append(file_hash(source, "model code"))
+    return tuple({file.path: file for file in found}.values())
 
 
 def saved_model(text: str) -> Path | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FileError
+from fairgear.evidence import note_content
 from fairgear.files import json_ready
 
 MANIFEST = "key.json"
@@ -141,7 +142,9 @@ def _leaves(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 def read_manifest(folder: Path) -> Manifest:
     """The key in a folder that `export_worlds` wrote."""
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        content = (folder / MANIFEST).read_bytes()
+        note_content(folder / MANIFEST, content)
+        found = json.loads(content)
         if found.pop("format") != FORMAT:
             raise ValueError("another format")
         found["worlds"] = [WorldEntry(**entry) for entry in found["worlds"]]
