@@ -26,7 +26,9 @@ def from_json(kind: type[T], data: Mapping[str, Any]) -> T:
 
 
 # Explained people alone have thousands of records.
-_hints = cache(get_type_hints)
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _has_default(item: Field[Any]) -> bool:
