@@ -19,7 +19,7 @@ def from_json(kind: type[T], data: Mapping[str, Any]) -> T:
 
     A field that an earlier version did not write has its default; a KeyError where it has none.
     """
-    hints = _hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]  # classes are hashable
     items = fields(kind)  # type: ignore[arg-type]  # no bound for dataclasses
     names = [item.name for item in items if item.name in data or not _has_default(item)]
     return kind(**{name: _typed(hints[name], data[name]) for name in names})

@@ -15,12 +15,16 @@ from fairgear.auditing import Audit, World, Worlds, audit
 from fairgear.auditing.adapters.graph_models import EstimatorAdapter
 from fairgear.auditing.what_if import ExplainedPerson, State, WhatIf
 from fairgear.auditing.worlds import judged_by
-from fairgear.causal import FittedCausalModel, SimilarityCausalModel
-from fairgear.causal.base import FeatureCausalModel
+from fairgear.causal import (
+    CausalModel,
+    FittedCausalModel,
+    SimilarityCausalModel,
+    SyntheticCausalModel,
+)
 from fairgear.graph import Attributes
 from fairgear.metrics.inputs import Floats
 from tests.auditing.ages import ages
-from tests.auditing.models import FakeModel
+from tests.auditing.models import FakeModel, small_graph
 from tests.causal.test_laws import table_graph
 from tests.graphs import linked_graph, random_graph
 
@@ -81,7 +85,7 @@ def row_of(graph: SensitiveGraph, person: ExplainedPerson) -> int:
     return int((graph.node_id == int(person.node_id)).nonzero()[0])
 
 
-KINDS = ("table", "fitted", "directed", "weighted", "groups", "number")
+KINDS = ("table", "fitted", "directed", "weighted", "groups", "number", "exact")
 
 
 def three_groups() -> SensitiveGraph:
@@ -99,6 +103,8 @@ def three_groups() -> SensitiveGraph:
 def graph_of(kind: str) -> SensitiveGraph:
     if kind == "table":
         return table_graph(150)
+    if kind == "exact":
+        return small_graph(150)
     if kind == "number":
         return ages(150)
     if kind == "groups":
@@ -108,13 +114,15 @@ def graph_of(kind: str) -> SensitiveGraph:
     return linked_graph(150, 500, directed=kind == "directed", weighted=kind == "weighted")
 
 
-def law(kind: str, features: str = "shift") -> FeatureCausalModel:
+def law(kind: str) -> CausalModel:
     """A causal model whose worlds of few people are local, fitted as an audit fits it."""
     graph = graph_of(kind)
+    if kind == "exact":
+        return SyntheticCausalModel().fit(graph)
     if kind == "table":
-        return SimilarityCausalModel(features).fit(graph, judged_by(graph))
+        return SimilarityCausalModel().fit(graph, judged_by(graph))
     edges = "distance" if kind in ("fitted", "groups", "number") else "fixed"
-    return FittedCausalModel(features, edges, gate=False).fit(graph, judged_by(graph))
+    return FittedCausalModel(edges=edges, gate=False).fit(graph, judged_by(graph))
 
 
 def model_of(kind: str) -> Reads:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from fairgear.causal import (
     feature_model,
     features_only,
     sample,
+    structure_with,
 )
 from fairgear.causal.base import FeatureCausalModel
 from fairgear.graph import split
@@ -80,20 +82,38 @@ def assignment(kind: str, what_if: WhatIf, person: ExplainedPerson, one: State) 
 
 
 @cache
-def judge(kind: str, name: str, dose: float) -> FeatureCausalModel:
+def judge(kind: str, name: str, dose: float) -> Callable[[Tensor], SensitiveGraph]:
     """A causal model of the family, fitted apart from the audit's."""
     graph, own = graph_of(kind), law(kind)
+    if not isinstance(own, FeatureCausalModel):
+        return partial(other_features, kind, name, dose)
     if name != "own":
         fitted = feature_model(name).fit(*own.table(graph), Columns.of(graph), _learners(graph))
         own = own.with_features(fitted)
-    return own if dose == 1 else own.with_features(Dosed(own.feature_model, dose))
+    if dose != 1:
+        own = own.with_features(Dosed(own.feature_model, dose))
+    return partial(own.counterfactual, graph)
+
+
+def other_features(kind: str, name: str, dose: float, sens: Tensor) -> SensitiveGraph:
+    """The worlds of equations, with a share of their features or those of another model."""
+    graph, world = graph_of(kind), law(kind).counterfactual(graph_of(kind), sens)
+    order = graph.canonical.rows
+    x = graph.x + dose * (world.x - graph.x)
+    if name != "own":
+        table, before = graph.x[order].double().numpy(), graph.sens[order].numpy()
+        fitted = feature_model(name).fit(table, before, Columns.of(graph), _learners(graph))
+        moved = fitted.moved(table, before, sens[order].numpy(), graph.node_id[order], seed=0)
+        x = torch.empty_like(graph.x)
+        x[order] = torch.from_numpy(moved).to(x)
+    return world if name == "own" and dose == 1 else structure_with(world, x)
 
 
 def counterfactual(kind: str, what_if: WhatIf, one: State, sens: Tensor) -> SensitiveGraph:
     """The whole graph of a state."""
     graph, name = graph_of(kind), what_if.models[one.model]
     base = name.removesuffix(", links fixed")
-    world = judge(kind, base, what_if.doses[one.dose]).counterfactual(graph, sens)
+    world = judge(kind, base, what_if.doses[one.dose])(sens)
     return features_only(graph, world) if name != base else world
 
 
