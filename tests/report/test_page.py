@@ -25,24 +25,13 @@ from tests.report.markup import Markup
 
 SECTIONS = [
     *("verdict", "explorer", "comparison", "groups", "flips", "causal-models", "causal-model"),
-    *(
-        "affected",
-        "measures",
-        "generator",
-        "training",
-        "notes",
-        "settings",
-        "provenance",
-        "reading",
-    ),
+    *("measures", "generator", "training", "notes", "settings", "provenance", "reading"),
 ]
 # Parts that an audit may lack, and the sections that go with them.
 OPTIONAL: dict[str, tuple[Any, list[str]]] = {
-    "what_if": (None, ["explorer"]),
     "comparison": (None, ["comparison"]),
     "causal_models": (None, ["causal-models"]),
     "diagnostics": (None, ["causal-model"]),
-    "affected": ([], ["affected"]),
     "training": (None, ["generator", "training"]),
     "notes": ([], ["notes"]),
     "flips": ([], []),
@@ -51,6 +40,14 @@ OPTIONAL: dict[str, tuple[Any, list[str]]] = {
     "config": ({}, []),
     "names": ({"groups": [], "classes": []}, []),
 }
+
+
+def test_without_an_explorer_the_most_affected_have_a_section() -> None:
+    ids = Markup(render_page(example(what_if=None))).values("id")
+    assert "affected" in ids
+    assert "explorer" not in ids
+    ids = Markup(render_page(example(what_if=None, affected=[]))).values("id")
+    assert "affected" not in ids
 
 
 def text_of(audit: Audit) -> str:
@@ -110,6 +107,7 @@ def test_every_number_is_shown() -> None:
     for model in audit.causal_models.rows:
         assert measure(model.rate) in text
         assert model.error is None or f"Not available: {model.error}" in text
+    text = text_of(example(what_if=None))
     for person in audit.affected:
         shown = f"{measure(person.score)}{signed(person.score_change)}"
         assert f"{shown}{percent(person.flip_share)}" in text
@@ -206,14 +204,14 @@ def test_quality_of_the_causal_model_is_written_out() -> None:
 
 
 def test_people_groups_and_answers_have_the_names_of_the_data() -> None:
-    text = text_of(example())
+    text = text_of(example(what_if=None))
     assert "1840womengrantedgranted" in text
     assert "1914womenunknownrefused" in text
     assert "everybody women0.640changes" in text
     assert "changes in 60.0 % of draws" in text
     assert "get “granted”" in text
     data = example_data()
-    data["names"] = {"groups": [], "classes": []}
+    data["names"], data["what_if"] = {"groups": [], "classes": []}, None
     data["affected"][0]["node_id"] = "Ms 1840"
     assert "Ms 1840group 011" in text_of(made(data))
 
@@ -271,6 +269,8 @@ def test_hostile_strings_are_only_text() -> None:
     data["affected"][0]["interventions"][HOSTILE] = {"score": 0.5, "flip": 1.0}
     data["affected"][0]["node_id"] = HOSTILE * 20
     data["names"] = {"groups": [HOSTILE, "🦊"], "classes": [HOSTILE, HOSTILE]}
+    # Without the explorer, its section on the most affected people.
+    Markup(render_page(made({**data, "what_if": None})))
     source = render_page(made(data))
     page = Markup(source)
     assert source.count("<script") == 2

@@ -134,7 +134,8 @@ def _contents(audit: Audit, parts: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("causal-models", "Other causal models", audit.causal_models),
         ("causal-model", "Causal model", parts["diagnostics"]),
         ("unknown", "Unknown attribute", parts["unknown"]),
-        ("affected", "Most affected people", audit.affected),
+        # Where there is an explorer, it has them.
+        ("affected", "Most affected people", audit.affected and not audit.what_if),
         ("measures", "All measures", True),
         ("generator", "Generator", parts["generator"]),
         ("training", "Training", parts["stages"]),

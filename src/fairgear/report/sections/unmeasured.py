@@ -10,10 +10,10 @@ def unmeasured(audit: Audit) -> tuple[str, ...]:
     if audit.flips:
         return ()
     held = {
+        "explorer": audit.what_if,
         "flips": audit.flips,
         "causal-models": audit.causal_models,
         "causal-model": audit.diagnostics,
-        "affected": audit.affected,
     }
     return tuple(id for id, content in held.items() if not content)
 
