@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -287,7 +288,7 @@ def test_an_audit_of_scores_names_every_file_of_scores(here: Path) -> None:
     strict = {f"worlds/{one.scores}" for one in worlds if one.protocol == "strict"}
     # Of the others only those that were asked about.
     assert strict <= by_role["scores"] <= {f"worlds/{one.scores}" for one in worlds}
-    assert by_role["manifest"] == {"worlds/manifest.json"}
+    assert by_role["manifest"] == {"worlds/key.json"}
     assert {Path(path).name for path in by_role["table"]} == {"people.csv"}
     assert wrong(verify(Path("worlds/audit"))) == set()
 
@@ -302,3 +303,22 @@ def test_the_tables_of_local_law_144_are_among_the_files(here: Path) -> None:
         assert main(["audit", "verify", folder]) == 0
     Path("law/ll144.csv").write_text("other numbers")
     assert wrong(verify(Path("law"))) == {("ll144.csv", "result", "changed")}
+
+
+def test_an_audit_of_a_file_of_scores_names_that_file(here: Path) -> None:
+    people = pd.read_csv("people.csv", dtype={"id": str})
+    rows = people.assign(score=np.arange(len(people)) % 10 / 10)
+    rows[["id", "score"]].to_csv("scores.csv", index=False)
+    np.save("scores.npy", rows["score"].to_numpy())
+    for name in ("scores.csv", "scores.npy"):
+        assert main(["audit", name, *OWN[:-2], "--out", name.replace(".", "-")]) == 0
+        known = Audit.load(name.replace(".", "-")).provenance
+        assert known is not None
+        assert {file.path: file.role for file in known.files} == {
+            "people.csv": "table",
+            name: "scores",
+        }
+        assert {file.sha256 for file in known.files} == {
+            digest(Path("people.csv")),
+            digest(Path(name)),
+        }

@@ -10,7 +10,15 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from fairgear.auditing import Adapter, Audit, FolderAdapter, Worlds, audit, export_worlds
+from fairgear.auditing import (
+    Adapter,
+    Audit,
+    FolderAdapter,
+    ScoresAdapter,
+    Worlds,
+    audit,
+    export_worlds,
+)
 from fairgear.auditing.exchange import read_manifest
 from fairgear.auditing.people import person_ids
 from fairgear.auditing.provenance import Stages
@@ -134,7 +142,7 @@ def _audited(
                 level=config.level,
             )
         # Not what a command wrote in between.
-        if isinstance(adapter, FolderAdapter):
+        if isinstance(adapter, FolderAdapter | ScoresAdapter):
             stages.files = (*stages.files, *read.files)
         return replace(found, config=config.to_dict())
 
