@@ -61,16 +61,14 @@ def model_of(
 
 
 def files_of(*models: str | None) -> tuple[FileHash, ...]:
-    """The files of models: all of a saved one, source of Python code, scripts of commands, scores.
+    """The files of models: of a saved one all, of Python code its source, of a command its scripts.
 
     A program that a command finds by its name alone, such as python, is not among them.
     """
     found = []
     for text in filter(None, models):
         folder, source = saved_model(text), code_file(text)
-        if is_scores(text) and Path(text).is_file():
-            found.append(file_hash(Path(text), "scores"))
-        elif "{graph}" in text:
+        if "{graph}" in text:
             paths = [Path(word) for word in shlex.split(text) if Path(word).is_file()]
             found += [file_hash(path, "script") for path in paths]
         elif folder is not None:
