@@ -15,7 +15,8 @@ import fairgear
 from fairgear import SensitiveGraph
 from fairgear.auditing import Audit, Worlds, adapt, audit
 from fairgear.auditing.effects import COUNTERFACTUAL
-from fairgear.auditing.result import ModelInfo, Names, Setup
+from fairgear.auditing.names import Names
+from fairgear.auditing.result import ModelInfo, Setup
 from fairgear.causal import CausalModel, FittedCausalModel, for_graph
 from fairgear.datasets import statistics
 from fairgear.errors import ParameterError

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairgear.auditing.ll144 import ll144_table
-from fairgear.auditing.result import Names
+from fairgear.auditing.names import Names
 from fairgear.errors import ParameterError
 from fairgear.graph.attributes import Attribute
 from fairgear.graph.targets import BINARY, Target

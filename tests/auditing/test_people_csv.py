@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgear.auditing import people_csv
+from fairgear.auditing.names import Names
 from fairgear.auditing.people_csv import safe_cell, write_people_csv
-from fairgear.auditing.result import Names
 
 NAMES = Names(("female", "=male"), ("no", "yes"), attribute="sex", label="approved")
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fairgear.auditing import Audit
-from fairgear.auditing.result import Names
+from fairgear.auditing.names import Names
 from fairgear.graph.attributes import Attribute
 from fairgear.graph.targets import Target
 from fairgear.metrics import UNDEFINED, Interval

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairgear.auditing import Audit
-from fairgear.auditing.result import Names
+from fairgear.auditing.names import Names
 from fairgear.report import ll144_markdown, write_ll144
 from tests.auditing.test_ll144 import SEX, scored
 from tests.report.example import HOSTILE, example

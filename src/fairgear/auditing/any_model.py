@@ -18,13 +18,20 @@ from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.affected import Affected, find_affected
 from fairgear.auditing.completions import COMPLETIONS, Completed, combined
 from fairgear.auditing.effects import COUNTERFACTUAL, Effect, FlipRow, measure_effects
-from fairgear.auditing.family import OWN
 from fairgear.auditing.groups import group_tables
 from fairgear.auditing.measures import collecting, factual_estimates, sentence
+from fairgear.auditing.names import Names
+from fairgear.auditing.notes import (
+    about_labels,
+    about_worlds,
+    home_ground,
+    models_trained_for,
+    other_density,
+)
 from fairgear.auditing.people import People, person_ids, sample, select
 from fairgear.auditing.probes import probe
 from fairgear.auditing.references import references
-from fairgear.auditing.result import Audit, ModelInfo, Names, Setup
+from fairgear.auditing.result import Audit, ModelInfo, Setup
 from fairgear.auditing.sensitivity import (
     Dose,
     Sensitivity,
@@ -35,16 +42,12 @@ from fairgear.auditing.unknown import has_unknown
 from fairgear.auditing.what_if import WhatIf
 from fairgear.auditing.what_if.explorer import explore
 from fairgear.auditing.worlds import Worlds
-from fairgear.causal import CausalModel, Diagnostics, FeatureCausalModel, changed_groups
+from fairgear.causal import CausalModel, changed_groups
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, Target, groups_of
 from fairgear.graph.targets import known_labels
 from fairgear.graph.unknown import Unknown
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Estimate, Interval
-from fairgear.metrics.disagreement import TOLERANCE
-
-# Worlds with so many times the links of the graph, or so many times fewer, are warned of.
-_DENSER = 2.0
 
 
 def audit(
@@ -155,7 +158,7 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
     rows = select(worlds.graph, nodes)
     people = People.of(worlds.graph, rows)
     factual = adapter.predict(worlds.factual, rows)
-    notes = [*adapter.notes, *_about_labels(adapter.target)]
+    notes = [*adapter.notes, *about_labels(adapter.target)]
     estimates = factual_estimates(people, factual, notes, level=level, seed=worlds.seed)
     if not worlds.graph.num_undirected_edges:
         estimates = {**estimates, "r2": Estimate(math.nan, UNDEFINED)}
@@ -242,23 +245,6 @@ def _target(graph: SensitiveGraph, model: object) -> Target:
     if learned is None or bool(known_labels(graph.y).any()):
         return graph.target
     return learned
-
-
-def _about_labels(target: Target) -> list[str]:
-    """What counts as another answer, where labels are not of two classes."""
-    if target.is_binary:
-        return []
-    if target.is_number:
-        return [
-            f"Labels are numbers: another answer is one that differs by more than {TOLERANCE:g} "
-            f"standard deviations of the label, {TOLERANCE * target.sd:.4g}. Changes of scores "
-            "and gaps between groups are in standard deviations."
-        ]
-    return [
-        f"Labels have {len(target.classes)} classes: AUROC is the mean of each class against the "
-        "rest; gaps are the largest over classes and pairs of groups; scores in the table of "
-        "people are those of their answer on the factual graph."
-    ]
 
 
 def _worlds(
@@ -350,9 +336,9 @@ def _effects(
     most = adapter.self_people(worlds) if self_people is None else self_people
     alone = sample(worlds.graph, rows, len(rows) if most is None else most, worlds.seed)
     effects = measure_effects(adapter, worlds, rows, factual, alone)
-    notes.extend(_about_worlds(worlds, worlds.causal_model, effects, len(rows)))
-    notes.extend(_other_density(worlds.diagnostics))
-    notes.extend(_home_ground(adapter.original, worlds))
+    notes.extend(about_worlds(worlds, worlds.causal_model, effects, len(rows)))
+    notes.extend(other_density(worlds.diagnostics))
+    notes.extend(home_ground(adapter.original, worlds))
     return effects
 
 
@@ -391,88 +377,3 @@ def _setup(worlds: Worlds, people: int, flips: Mapping[str, FlipRow], level: flo
         causal_model=None if worlds.causal_model is None else worlds.causal_model.name,
         worlds=worlds.fingerprint,
     )
-
-
-def _about_worlds(
-    worlds: Worlds, causal_model: CausalModel, effects: Sequence[Effect], people: int
-) -> list[str]:
-    """Where the worlds come from, and on whom each intervention was measured."""
-    what = (
-        "exact: its equations are those that made the graph"
-        if causal_model.exact
-        else "a model of how the graph came about, not the truth; so are the flip rates"
-    )
-    notes = [f"The causal model of this audit, {causal_model.name!r}, is {what}."]
-    notes.extend(causal_model.notes)
-    if not causal_model.exact:
-        notes.append(_who_judges(worlds))
-    measured = {effect.intervention: len(effect.positions) for effect in effects}
-    alone = measured.get("self", 0)
-    sampled = f"all {people}" if alone == people else f"{alone} of the {people}"
-    notes.append(f"The intervention self was measured on {sampled} people, one world each.")
-    for name, state in (("neighbours", "stayed the same"), ("both", "changed")):
-        count = measured.get(name, 0)
-        if count == 0:
-            notes.append(
-                f"The intervention {name} is undefined: in no draw was there anyone whose own "
-                f"value {state}."
-            )
-        elif count < people:
-            notes.append(
-                f"The intervention {name} was measured on {count} of the {people} people: those "
-                f"whose own value {state} in at least one of the {worlds.draws} draws."
-            )
-    return notes
-
-
-def _other_density(diagnostics: Diagnostics) -> list[str]:
-    """A warning where a world has far more links than the graph, or far fewer."""
-    shares = {
-        one.intervention: one.after.edges / one.before.edges
-        for one in diagnostics.effects
-        if one.before.edges
-    }
-    far = {name: share for name, share in shares.items() if not 1 / _DENSER < share < _DENSER}
-    if not far:
-        return []
-    name = max(far, key=lambda name: abs(math.log(max(far[name], 1e-9))))
-    return [
-        f"Worlds of the causal model differ in their number of links: {far[name]:.2g} times as "
-        f"many where {name!r} is set. Flips there follow from that too, but not in the rows with "
-        "links fixed."
-    ]
-
-
-def _who_judges(worlds: Worlds) -> str:
-    """Whom the feature maps of the audit's causal models were learned from."""
-    if worlds.people is None:
-        return (
-            "Feature maps were learned from everybody: a model that was trained on the same people "
-            "may have used the same estimate."
-        )
-    count = int(worlds.people.sum())
-    return (
-        f"Feature maps were learned from the {count:,} people outside the training and validation "
-        "sets: no model can have used the same estimate."
-    )
-
-
-def models_trained_for(model: object, worlds: Worlds) -> set[str] | None:
-    """The causal models that the audited model was trained for; None where that is not known."""
-    known: Sequence[str] | None = getattr(model, "trained_for_", None)
-    if known is None:
-        return None
-    own = worlds.known_model()
-    moves = own.feature_model.identity if isinstance(own, FeatureCausalModel) else own.name
-    same = moves in known or own.fingerprint() in known
-    return {*known, *([OWN] if same else [])}
-
-
-def _home_ground(model: object, worlds: Worlds) -> list[str]:
-    """What the model and the causal model have in common, to the model's advantage."""
-    if OWN not in (models_trained_for(model, worlds) or ()):
-        return []
-    return [
-        "The model was trained for the causal model of this audit: it is tested on its home "
-        "ground. Read its flips under the others, which were held out."
-    ]

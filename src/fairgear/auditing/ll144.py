@@ -22,7 +22,7 @@ from fairgear.errors import ParameterError
 from fairgear.graph.targets import Target
 
 if TYPE_CHECKING:
-    from fairgear.auditing.result import Names
+    from fairgear.auditing.names import Names
 
 UNKNOWN_CATEGORY = "unknown"
 _COLUMNS = (

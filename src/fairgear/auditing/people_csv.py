@@ -15,7 +15,7 @@ from pyarrow import csv
 from fairgear.files import replacing
 
 if TYPE_CHECKING:
-    from fairgear.auditing.result import Names
+    from fairgear.auditing.names import Names
 
 # By this a spreadsheet knows that the text is UTF-8.
 _MARK = b"\xef\xbb\xbf"

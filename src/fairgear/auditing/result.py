@@ -19,6 +19,7 @@ from fairgear.auditing.effects import COUNTERFACTUAL, FlipRow
 from fairgear.auditing.groups import GroupSummary
 from fairgear.auditing.ll144 import ll144_table
 from fairgear.auditing.measures import labelled_metrics
+from fairgear.auditing.names import Names
 from fairgear.auditing.people_csv import write_people_csv
 from fairgear.auditing.probes import Probes
 from fairgear.auditing.provenance import Provenance
@@ -32,8 +33,6 @@ from fairgear.causal import Diagnostics
 from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import json_ready, json_text, replacing, write_text, writes
-from fairgear.graph import SensitiveGraph
-from fairgear.graph.attributes import Attribute, Bands, quantile_levels
 from fairgear.graph.targets import BINARY, Target, is_known
 from fairgear.metrics import Interval, rate_interval
 from fairgear.metrics.ratios import RateTest
@@ -86,47 +85,6 @@ class Setup:
     self_people: int
     causal_model: str | None
     worlds: str
-
-
-@dataclass(frozen=True)
-class Names:
-    """What the data call the groups and the classes, by number; empty where they have no words.
-
-    Attributes:
-        groups: of the groups or, where the sensitive attribute is a number, of its ranges.
-        classes: of the classes.
-        number: the name of the sensitive attribute if it is a number, else empty.
-        levels: the values that everybody is set to, where it is a number.
-        attribute: the name of the sensitive attribute, such as "sex" or "race, sex".
-        label: the name of the column that is predicted.
-        attributes: where several attributes are crossed, each with its values.
-        cells: the code of each group's value in every one of `attributes`.
-    """
-
-    groups: tuple[str, ...] = ()
-    classes: tuple[str, ...] = ()
-    number: str = ""
-    levels: tuple[float, ...] = ()
-    attribute: str = ""
-    label: str = ""
-    attributes: tuple[Attribute, ...] = ()
-    cells: tuple[tuple[int, ...], ...] = ()
-
-    @classmethod
-    def of(cls, graph: SensitiveGraph) -> Names:
-        """Those of a graph."""
-        groups, classes = (tuple(graph.get(key) or ()) for key in ("sens_names", "label_names"))
-        attribute = ", ".join(one.name for one in graph.sensitive_attributes)
-        label = str(graph.get("label_name") or "")
-        if graph.attributes is None or not graph.continuous:
-            found = cls(groups, classes, attribute=attribute, label=label)
-            if graph.attributes is None or len(graph.attributes.each) < 2:
-                return found
-            crossed = graph.attributes
-            return replace(found, attributes=crossed.each, cells=crossed.groups)
-        sens = graph.sens.cpu().numpy()
-        levels = tuple(quantile_levels(sens).tolist())
-        return cls(Bands.of(sens).names, classes, graph.attributes.name, levels, attribute, label)
 
 
 @dataclass(frozen=True)

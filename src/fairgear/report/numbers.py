@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from fairgear.auditing.result import Names
+from fairgear.auditing.names import Names
 from fairgear.graph.targets import Target
 from fairgear.metrics import Interval
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from fairgear.auditing import Audit
-from fairgear.auditing.result import Names
+from fairgear.auditing.names import Names
 from fairgear.auditing.what_if import ExplainedPerson, State, WhatIf
 from fairgear.report.numbers import measure, plain
 from tests.auditing.what_if.test_explorer import result
