@@ -112,7 +112,8 @@ class Calibration:
 def calibration(hits: Integers, scores: Floats) -> Calibration:
     """Of scores that are probabilities of a hit; people with equal scores are in one bin."""
     bins = min(BINS, max(1, len(scores) // PER_BIN))
-    ends = np.quantile(scores, np.linspace(0, 1, bins + 1))[1:-1]
+    # In hundredths, as scikit-learn has them: where an end is somebody's score, rounding decides.
+    ends = np.percentile(scores, 100 * np.linspace(0, 1, bins + 1))[1:-1]
     _, place = np.unique(np.searchsorted(ends, scores, side="left"), return_inverse=True)
     count = np.bincount(place)
     return Calibration(

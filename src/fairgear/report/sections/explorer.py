@@ -221,6 +221,8 @@ def _data(audit: Audit, what_if: WhatIf) -> dict[str, Any]:
         "groups": [_group(audit, group) for group in range(groups)],
         "reach": [min(reach), max(reach)] if reach else None,
         "answers": [_answer(audit, label) for label in range(max(classes, 2 if binary else 0))],
+        # What is predicted, before the answer: "approved: yes".
+        "asked": f"{visible(audit.names.label)}: " if audit.names.label else "",
         "unit": f"{audit.names.number} " if number else "",
         "were": f"if {own} were",
         "own": list(what_if.own),

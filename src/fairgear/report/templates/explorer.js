@@ -59,9 +59,9 @@
   function headline(person, state) {
     const factual = person.states[0];
     const name = (/^\d+$/.test(person.id) ? "Person " : "") + person.id;
-    const who = `${name}, ${group(person.attributes[0][0])}`;
+    const who = `${name}, ${group(person.attributes[0][0])}: ${data.asked}`;
     if (state === factual) {
-      at("headline").textContent = `${who}: ${outcome(person, factual)}, as it is`;
+      at("headline").textContent = `${who}${outcome(person, factual)}, as it is`;
       at("verdict").textContent = person.known;
       return;
     }
@@ -72,7 +72,7 @@
       world[MODEL] ? data.models[world[MODEL]] : "", world[DOSE] ? data.doses[world[DOSE]] : "",
     ].filter(Boolean).join("; ");
     const [before, after] = [factual, state].map((one) => outcome(person, one));
-    at("headline").textContent = `${who}: ${before} → ${after} ${set}`;
+    at("headline").textContent = `${who}${before} → ${after} ${set}`;
     const what = data.kind === "regression" ? "prediction" : "answer";
     const becomes = label(state) === label(factual) ? "stays" : "changes";
     at("verdict").textContent = `The ${what} ${becomes}. ${person.known}`;
