@@ -106,7 +106,7 @@ def test_masks_of_a_stored_graph_are_its_split(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["store", *EDGES, *TYPED, "--out", "graph"], "a folder with files in it"),
+        (["store", *EDGES, *TYPED, "--drop", "age", "--out", "graph"], "a folder with files in it"),
         (["store", *EDGES, *TYPED, "--out", "people.parquet"], "a file of that name"),
         (["store", *EDGES, *TYPED, "--out", "new", "--memory", "0"], "--memory: got 0"),
         (["store", *EDGES, *TYPED, "--out", "new", "--model", "nosuch"], "encoding.json"),
