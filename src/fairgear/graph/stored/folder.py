@@ -210,7 +210,11 @@ def _mapped(folder: Path, key: str, expected: dict[str, Any]) -> NDArray[Any]:
     path = folder / f"{key}.npy"
     if path.exists() and not path.is_file():
         raise ValueError(f"{path.name} is no file")
-    held = np.load(path, mmap_mode="c", allow_pickle=False)
+    try:
+        held = np.load(path, mmap_mode="c", allow_pickle=False)
+    except Exception as error:
+        # A header that is damaged raises whatever Python's own parser does.
+        raise ValueError(f"{path.name}: {error}") from error
     if held.dtype != expected["dtype"] or list(held.shape) != expected["shape"]:
         raise ValueError(f"{key}.npy is {held.dtype} of shape {held.shape}")
     return np.asarray(held)
