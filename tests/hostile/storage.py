@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import resource
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -64,3 +66,14 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
     "a link": as_link,
     "removed": Path.unlink,
 }
+
+
+@contextmanager
+def no_file_above(size: int) -> Iterator[None]:
+    """Inside, the system refuses to let any file grow beyond `size` bytes, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -35,7 +35,7 @@ _CHECKS = 1
 # Bytes at a time.
 _PIECE = 2**23
 # Nanoseconds between two times of files that are surely different.
-_TICK = 20_000_000
+_TICK = 10_000_000
 _good: set[str] = set()
 
 
