@@ -160,10 +160,10 @@ def _prepared(folder: Path) -> bytes:
             remove_leftovers(folder)
             _state["cleaned"].add(folder)
         path, fresh = folder / _SECRET, secrets.token_bytes(_BYTES)
-        if not create(path, fresh, private=True) and _secret(folder) is None:
+        if not create(path, fresh, by_all=True, private=True) and _secret(folder) is None:
             # Others may have read it, or it is damaged: what it vouched for is made again.
             _remove(path)
-            create(path, fresh, private=True)
+            create(path, fresh, by_all=True, private=True)
     secret = _secret(folder)
     if secret is None:
         raise unwritable(folder / _SECRET, "a file that does not stay")

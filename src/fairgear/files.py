@@ -72,8 +72,9 @@ def replacing(path: Path, *, by_all: bool = False, private: bool = False) -> Ite
         with write_errors(path), tempfile.TemporaryDirectory() as folder:
             yield Path(folder, path.name)
         return
-    if not path.name or path.is_dir():
-        raise unwritable(path, "a folder" if path.name else "no file name")
+    with write_errors(path):
+        if not path.name or path.is_dir():
+            raise unwritable(path, "a folder" if path.name else "no file name")
     with write_errors(path), _temporary_file(path) as temporary:
         yield temporary
         os.chmod(temporary, 0o600 if private else 0o666 & ~umask())
@@ -82,11 +83,13 @@ def replacing(path: Path, *, by_all: bool = False, private: bool = False) -> Ite
         sync(path.parent)
 
 
-def create(path: Path, content: bytes, *, private: bool = False) -> bool:
+def create(path: Path, content: bytes, *, by_all: bool = False, private: bool = False) -> bool:
     """Write a file in one step unless it exists; whether this call wrote it.
 
-    Of several processes that try at once, one does.
+    Of several processes that try at once, one does. See `replacing` for the arguments.
     """
+    if not (writes() or by_all):
+        return True
     with write_errors(path), _temporary_file(path) as temporary:
         temporary.write_bytes(content)
         os.chmod(temporary, 0o600 if private else 0o666 & ~umask())
@@ -114,9 +117,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         begin = f".{path.name[:_SHOWN]}."
-        for left in path.parent.glob(f"{glob.escape(begin)}*{PARTIAL}"):
-            if left.is_dir():
-                _remove_if_left(left)
+        _remove_left(path.parent, begin, PARTIAL)
         temporary, handle = _locked(lambda: tempfile.mkdtemp(PARTIAL, begin, path.parent))
         try:
             yield temporary
@@ -130,6 +131,25 @@ def new_folder(path: Path) -> Iterator[Path]:
         finally:
             _close(handle)
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder among the system's temporary files that only this user may read.
+
+    It is removed at the end, or by the next process that asks for one if this one is killed.
+    """
+    try:
+        root = Path(tempfile.gettempdir())
+        _remove_left(root, "fairgear-", PARTIAL)
+        temporary, handle = _locked(lambda: tempfile.mkdtemp(PARTIAL, "fairgear-", root))
+    except OSError as error:
+        raise unwritable(Path("a temporary folder"), error.strerror or error) from error
+    try:
+        yield temporary
+    finally:
+        _close(handle)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def sync(path: Path) -> None:
@@ -217,15 +237,20 @@ def remove_leftovers(folder: Path) -> None:
 
 @contextmanager
 def _temporary_file(path: Path) -> Iterator[Path]:
-    """A new file beside `path`, locked while this process writes it; removed at the end."""
+    """A new file beside `path`, locked while this process writes it; removed at the end.
+
+    So are those that killed processes left for the same `path`.
+    """
+    prefix, suffix = f".{path.stem[:_SHOWN]}.", f"{path.suffix}{TEMPORARY}"
 
     def make() -> str:
-        prefix, suffix = f".{path.stem[:_SHOWN]}.", f"{path.suffix}{TEMPORARY}"
         handle, name = tempfile.mkstemp(suffix, prefix, path.parent)
         os.close(handle)
         return name
 
     path.parent.mkdir(parents=True, exist_ok=True)
+    if fcntl is not None:
+        _remove_left(path.parent, prefix, suffix)
     temporary, handle = _locked(make)
     try:
         yield temporary
@@ -255,6 +280,12 @@ def _locked(make: Callable[[], str]) -> tuple[Path, int | None]:
 def _close(handle: int | None) -> None:
     if handle is not None:
         os.close(handle)
+
+
+def _remove_left(folder: Path, prefix: str, suffix: str) -> None:
+    """Remove what killed processes left in `folder`, of those names that `tempfile` gives."""
+    for path in folder.glob(f"{glob.escape(prefix)}????????{glob.escape(suffix)}"):
+        _remove_if_left(path)
 
 
 def _remove_if_left(path: Path) -> None:
