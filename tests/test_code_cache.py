@@ -37,7 +37,7 @@ def started(function: Callable[..., Any]) -> bool:
     """Call it as a new process would; whether its code came from the cache."""
     dispatcher: Any = compiled(function)
     assert dispatcher(7) == function(7)
-    return sum(dispatcher.stats.cache_hits.values()) == 1
+    return bool(sum(dispatcher.stats.cache_hits.values()) == 1)
 
 
 def kept(function: Callable[..., Any]) -> Path:

@@ -14,6 +14,7 @@ import math
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
@@ -38,6 +39,8 @@ LOCK = ".lock"
 _SHOWN = 30
 # What systems answer that cannot put this file, or this folder, on the disk at once.
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
+# Nanoseconds between two times of files that are surely different.
+_TICK = 10_000_000
 _state = {"writes": True}
 
 
@@ -222,6 +225,18 @@ def json_ready(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value
+
+
+def file_stamp(path: Path) -> tuple[int, ...]:
+    """Other numbers as soon as a file was written again or replaced."""
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def settles_in(stamp: tuple[int, ...]) -> float:
+    """Seconds until a file can no longer change without changing its stamp; mostly 0."""
+    age = time.time_ns() - stamp[2]
+    return (_TICK - age) / 1e9 if 0 <= age < _TICK else 0.0
 
 
 def remove_leftovers(folder: Path) -> None:

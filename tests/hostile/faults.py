@@ -1,4 +1,4 @@
-"""Systems that refuse to write, or die, at any moment; and a run small enough to meet all of them."""
+"""Systems that refuse to write, or die, at any moment; and a run to meet all of that."""
 
 from __future__ import annotations
 

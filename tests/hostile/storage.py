@@ -38,6 +38,11 @@ def truncated(path: Path, share: float) -> None:
     os.truncate(path, int(share * path.stat().st_size))
 
 
+def grown(path: Path) -> None:
+    """One byte more."""
+    path.write_bytes(path.read_bytes() + b"\0")
+
+
 def as_folder(path: Path) -> None:
     """A folder with something in it, where the file was."""
     path.unlink()
@@ -60,7 +65,7 @@ def as_link(path: Path) -> None:
 DAMAGE: dict[str, Callable[[Path], None]] = {
     **{f"bit flipped at {share}": lambda p, s=share: flipped(p, s) for share in (0, 0.5, 1)},  # type: ignore[misc]
     **{f"cut at {share}": lambda p, s=share: truncated(p, s) for share in (0, 0.01, 0.9)},  # type: ignore[misc]
-    "grown": lambda p: p.write_bytes(p.read_bytes() + b"\0") and None,
+    "grown": grown,
     "a folder": as_folder,
     "a pipe": as_pipe,
     "a link": as_link,

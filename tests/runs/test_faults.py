@@ -115,11 +115,13 @@ def test_a_disk_may_fill_up_in_the_middle_of_any_file(
 def test_a_run_may_be_killed_at_any_rename(
     inputs: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    out, known, ended = tmp_path / "out", [], 9
+    out, known = tmp_path / "out", list[str]()
+    ended: Any = 9
     while ended == 9 and len(known) < MOST:
         ended = in_a_child(_killed, tuple(known), inputs, out)
         known = json.loads((tmp_path / "known.json").read_text())
-    assert ended[0] == 0
+    status, said = ended
+    assert status == 0, said
     assert not leftovers(tmp_path)
     assert figures(out) == expected
     assert len(known) > 7, known

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,11 @@ from fairgear.files import PARTIAL
 from fairgear.graph import TableColumns, build_stored, from_tables, open_stored, write_stored
 from fairgear.graph.stored import build, verification
 from fairgear.graph.stored import folder as stored_folder
+from fairgear.progress import quiet
 from tests.graph.people import friends, people
 from tests.graphs import random_graph
-from tests.hostile.storage import as_folder, as_pipe, flipped
+from tests.hostile.faults import Faults
+from tests.hostile.storage import as_folder, as_pipe, flipped, no_file_above
 from tests.hostile.stored import IMPOSSIBLE, sealed
 
 ARRAYS = ("x", "y", "sens", "node_id", "train_mask", "edge_index", "indices", "indptr")
@@ -161,6 +164,25 @@ def test_a_build_that_was_killed_at_its_very_end_is_done(
         meta = _build(inputs)
     assert meta["nodes"] == 400
     assert "nothing to do" in capsys.readouterr().err
+    assert open_stored(inputs / "g", verify=True).num_undirected_edges == 3
+
+
+def test_a_disk_that_fills_up_leaves_nothing_of_a_build(inputs: Path) -> None:
+    faults, failed = Faults(calls=("mkstemp", "fsync", "replace")), 0
+    before = sorted(inputs.iterdir())
+    with quiet():
+        for size in (0, 500, 5_000, 20_000):
+            with no_file_above(size), pytest.raises(FileError, match="cannot write"):
+                _build(inputs)
+            assert sorted(inputs.iterdir()) == before
+        # Notes in the cache are not needed, and fail in silence.
+        while not (inputs / "g").exists():
+            with faults.at_the_next(), suppress(FileError):
+                _build(inputs)
+                failed -= 1
+            failed += 1
+            assert [path for path in sorted(inputs.iterdir()) if path.name != "g"] == before
+    assert failed > 12
     assert open_stored(inputs / "g", verify=True).num_undirected_edges == 3
 
 

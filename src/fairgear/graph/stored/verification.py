@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from fairgear.caching import cache_folder
 from fairgear.errors import FileError, GraphError
-from fairgear.files import write_text
+from fairgear.files import file_stamp, settles_in, write_text
 from fairgear.graph import validation
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.canonical import check_csr
@@ -34,21 +34,17 @@ from fairgear.streams import raw_bytes
 _CHECKS = 1
 # Bytes at a time.
 _PIECE = 2**23
-# Nanoseconds between two times of files that are surely different.
-_TICK = 10_000_000
 _good: set[str] = set()
 
 
 def stamp_of(folder: Path, names: list[str], fingerprint: str) -> str:
     """Another one as soon as any of these files has changed."""
-    found = [(name, (folder / name).stat()) for name in sorted(names)]
-    # A file that is written twice within a tick may look the same after both.
-    age = time.time_ns() - max(one.st_ctime_ns for _, one in found)
-    if 0 <= age < _TICK:
-        time.sleep((_TICK - age) / 1e9)
+    found = [(name, file_stamp(folder / name)) for name in sorted(names)]
+    wait = max(settles_in(stamp) for _, stamp in found)
+    if wait > 0:
+        time.sleep(wait)
         return stamp_of(folder, names, fingerprint)
-    seen = [[name, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino] for name, s in found]
-    return hashlib.sha256(json.dumps([_CHECKS, fingerprint, seen]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([_CHECKS, fingerprint, found]).encode()).hexdigest()
 
 
 def is_verified(folder: Path, stamp: str) -> bool:
