@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -59,7 +60,12 @@ def test_a_file_is_compared_once_in_a_process(
     write_tensors(path, TENSORS, FACTS)
     time.sleep(0.03)
     digest = tensor_files._digest
-    monkeypatch.setattr(tensor_files, "_digest", lambda *a: [digest(*a), compared.append(a)][0])
+
+    def counted(*args: Any) -> str:
+        compared.append(args)
+        return digest(*args)
+
+    monkeypatch.setattr(tensor_files, "_digest", counted)
     read_tensors(path)
     read_tensors(path)
     assert len(compared) == 1

@@ -26,7 +26,7 @@ _UNREADABLE = (
     *(OverflowError, RecursionError, MemoryError),
 )
 # Path and stamp of files whose content was compared.
-_good: set[tuple[Any, ...]] = set()
+_good: set[tuple[str, tuple[int, ...]]] = set()
 # Among the facts; earlier versions wrote none.
 _DIGEST = "sha256"
 
@@ -50,7 +50,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if path.exists() and not path.is_file():
         raise damaged(path)
     try:
-        stamp = (os.path.abspath(path), *file_stamp(path))
+        stamp = os.path.abspath(path), file_stamp(path)
         with safe_open(path, framework="pt") as file:
             facts = dict(json.loads((file.metadata() or {})["fairgear"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -60,7 +60,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if written is not None and stamp not in _good:
         if written != _digest(tensors, facts):
             raise damaged(path, "other content than was written")
-        if not settles_in(stamp[1:]):
+        if not settles_in(stamp[1]):
             _good.add(stamp)
     return tensors, facts
 
