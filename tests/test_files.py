@@ -64,6 +64,19 @@ def test_json_is_strict(tmp_path: Path) -> None:
     assert json.loads(path.read_text()) == {"a": None, "b": [1, None], "3": {"c": 0.5}}
 
 
+def test_dense_keys_take_a_line_each(tmp_path: Path) -> None:
+    path = tmp_path / "values.json"
+    value = {"a": {"b": [1, 2], "c": "x\ny"}, "d": [{"e": float("nan"), "f": (1, 2)}] * 2, "g": 1}
+    write_json(path, value, dense=("d",))
+    text = path.read_text()
+    write_json(path, value)
+    assert json.loads(text) == json.loads(path.read_text())
+    known = path.read_text().splitlines()
+    lines = text.splitlines()
+    assert lines[:8] == known[:8]
+    assert lines[8:] == ['  "d": [{"e":null,"f":[1,2]},{"e":null,"f":[1,2]}],', '  "g": 1', "}"]
+
+
 def test_leftovers_of_a_killed_process_go_and_nothing_else(tmp_path: Path) -> None:
     keep = tmp_path / "model" / "weights.safetensors"
     write_text(keep, "mine")

@@ -47,6 +47,7 @@ def audit_case(scene: Scene) -> Case:
                 nodes=torch.arange(n),
                 self_people=0,
                 affected_people=0,
+                what_if_people=0,
                 other_causal_models=False,
             )
             calls.append(model.calls - before)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fairgear.column_names import listed
 from fairgear.errors import FileError
+from fairgear.evidence import note_content
 from fairgear.files import read_errors
 
 DELIMITERS = (",", ";", "\t")
@@ -48,6 +49,7 @@ def content_of(path: Path) -> bytes:
     """The bytes of a file that is not empty."""
     with read_errors(path):
         found = path.read_bytes()
+    note_content(path, found)
     if not found.strip():
         raise wrong_content(path, "an empty file", "a file with rows", "check that it was saved")
     return found

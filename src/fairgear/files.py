@@ -15,7 +15,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -204,12 +204,30 @@ def taking_turns(path: Path) -> Iterator[None]:
 def write_text(path: Path, text: str) -> None:
     """Write `text` in one step."""
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        # The same bytes on every system, so that their hashes are too.
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write `value` as strict JSON in one step."""
-    write_text(path, json.dumps(json_ready(value), indent=2, allow_nan=False) + "\n")
+def write_json(path: Path, value: Any, *, dense: Collection[str] = ()) -> None:
+    """Write `json_text` in one step."""
+    write_text(path, json_text(value, dense=dense))
+
+
+def json_text(value: Any, *, dense: Collection[str] = ()) -> str:
+    """`value` as strict JSON; of a mapping, keys in `dense` on one line each."""
+    ready = json_ready(value)
+    if not dense:
+        return json.dumps(ready, indent=2, allow_nan=False) + "\n"
+    lines = [
+        f"  {json.dumps(key)}: "
+        + (
+            json.dumps(held, separators=(",", ":"), allow_nan=False)
+            if key in dense
+            else json.dumps(held, indent=2, allow_nan=False).replace("\n", "\n  ")
+        )
+        for key, held in ready.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def json_ready(value: Any) -> Any:

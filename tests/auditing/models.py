@@ -21,7 +21,12 @@ def small_graph(n: int = 300, seed: int = 0) -> SensitiveGraph:
 
 def measure(model: object, graph: SensitiveGraph | Worlds, **options: Any) -> Audit:
     """An audit of the numbers alone: no probes, no other causal models, no affected people."""
-    few: dict[str, Any] = {"affected_people": 0, "other_causal_models": False, "probes": False}
+    few: dict[str, Any] = {
+        "affected_people": 0,
+        "what_if_people": 0,
+        "other_causal_models": False,
+        "probes": False,
+    }
     if not isinstance(graph, Worlds):
         few["protocol"] = "released"
     return audit(model, graph, **{"self_people": 500, **few, **options})

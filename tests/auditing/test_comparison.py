@@ -186,7 +186,7 @@ def test_to_json_and_back() -> None:
     first, second = table(1), table(2).assign(label=1)
     result = compare_people(first, second, names=("a", "b"))
     data = json.loads(json.dumps(json_ready(result), allow_nan=False))
-    assert set(data) == {"first", "second", "people", "rows", "notes"}
+    assert set(data) == {"first", "second", "people", "rows", "notes", "changes"}
     assert set(data["rows"][0]) == {
         *("metric", "first", "second", "difference", "interval", "better")
     }

@@ -30,3 +30,16 @@ def test_an_undefined_number_is_null_and_an_interval_a_pair() -> None:
     assert not nothing.ends.defined
     with pytest.raises(ValueError, match="values to unpack"):
         from_json(Row, {"value": 0.5, "ends": [0.1]})
+
+
+@dataclass(frozen=True)
+class Known:
+    label: int | float
+    name: str | None
+
+
+def test_a_missing_number_is_undefined_and_a_missing_name_none() -> None:
+    assert from_json(Known, {"label": 3, "name": "b"}) == Known(3, "b")
+    found = from_json(Known, json_ready(Known(math.nan, None)))
+    assert math.isnan(found.label)
+    assert found.name is None

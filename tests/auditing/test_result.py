@@ -24,7 +24,7 @@ def test_one_table_of_all_that_has_an_interval(everything: Audit) -> None:
     counts = {
         "metric": len(METRICS),
         "flips": len(everything.flips),
-        "group": 2 * 4,
+        "group": 2 * 7,
         "causal model": len(everything.causal_models.rows),
         "dose": 5,
     }

@@ -15,6 +15,7 @@ import fairgear as fg
 from fairgear import SensitiveGraph
 from fairgear.auditing import Audit, Worlds
 from fairgear.auditing.comparison import compare_people
+from fairgear.auditing.names import Names
 from fairgear.causal import (
     MIXED,
     FittedCausalModel,
@@ -227,6 +228,12 @@ def test_groups_of_whom_nobody_is_audited_have_their_worlds(
         assert f"everybody in group {group}" in text
     assert "evenly mixed" in text
     assert "half in group" not in model_card(found)
+
+
+def test_names_of_groups_of_a_graph_made_in_python(graph: SensitiveGraph) -> None:
+    named = graph.replace(attributes=Attributes.single("race", ("Asian", "Black", "White")))
+    assert Names.of(named).groups == ("Asian", "Black", "White")
+    assert Names.of(graph).groups == ()
 
 
 def test_one_of_two_groups_is_audited() -> None:

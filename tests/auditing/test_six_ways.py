@@ -158,7 +158,7 @@ def layer(values, name):
     return found
 
 
-values = {row[0]: [4 * float(cell) for cell in row[2:]] for row in rows}
+values = {row[0]: [4 * float(cell) for cell in row[1:]] for row in rows}
 hidden = layer(values, "first")
 hidden = {node: [2 * max(value, 0.0) for value in own] for node, own in hidden.items()}
 with open(sys.argv[3], "w") as file:
@@ -183,7 +183,6 @@ def as_folder(module: nn.Module, worlds: Worlds, folder: Path) -> FolderAdapter:
     manifest = export_worlds(
         worlds, folder, nodes=PEOPLE, self_people=ALONE, format="npz", extra=others
     )
-    (folder / "scores").mkdir()
     for entry in manifest.worlds:
         with np.load(folder / entry.path) as found:
             fields: dict[str, Any] = {key: torch.from_numpy(found[key]) for key in found}

@@ -13,6 +13,7 @@ from fairgear import SensitiveGraph
 from fairgear.auditing import Audit, FolderAdapter, Worlds, audit
 from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.completions import COMPLETIONS
+from fairgear.auditing.groups import UNKNOWN
 from fairgear.auditing.result import UNKNOWN_NOTE
 from fairgear.auditing.unknown import bounds_of, parts_of
 from fairgear.causal import named
@@ -107,6 +108,18 @@ def test_rates_are_combined_by_rubins_rules(key: str, found: Audit, each: list[A
     values = [one.metrics[key] for one in each]
     assert found.unknown is not None
     assert found.unknown.ranges[key] == Interval(min(values), max(values))
+
+
+def test_people_of_unknown_group_have_a_line_and_ratios_are_combined(
+    found: Audit, each: list[Audit]
+) -> None:
+    (line,) = found.margins
+    people = found.people[~found.people["sens_known"]]
+    assert (line.group, line.count) == (UNKNOWN, len(people))
+    assert line.selection_rate == pytest.approx(people["label"].mean())
+    ratios = [[one.groups[group].impact_ratio for one in each] for group in (0, 1)]
+    assert [one.impact_ratio for one in found.groups] == pytest.approx(np.mean(ratios, axis=1))
+    assert all(one.impact_ratio in one.intervals["impact_ratio"] for one in found.groups)
 
 
 def test_gaps_are_combined_with_their_sign(found: Audit, each: list[Audit]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from fairgear.cli import main
 
-FILES = {"audit.json", "people.parquet", "report.html", "model-card.md"}
+FILES = {"audit.json", "people.parquet", "people.csv", "report.html", "model-card.md", "SHA256SUMS"}
 # Little to do: one draw, two people alone, no other causal model.
 # What a quick audit or run does not measure.
 UNUSUAL = [f"delta_cf_{which}" for which in ("min", "max", "any", "all", "released")]
@@ -74,7 +74,7 @@ if kind == "missing":
 with open(sys.argv[3], "w") as file:
     file.write("node_id,score\\n")
     for row in rows:
-        total = sum(float(cell) for cell in row[2:])
+        total = sum(float(cell) for cell in row[1:])
         file.write("%s,%r\\n" % (row[0], 1 / (1 + math.exp(-total))))
 """
 

@@ -37,7 +37,7 @@ def test_it_leaves_what_it_says(finished: Path) -> None:
     settings = {"dataset": "synthetic", "people": 400, "draws": 1, "seed": 0, "self_people": 2}
     assert settings.items() <= found["setup"].items()
     assert (found["comparison"], found["causal_models"]) == (None, None)
-    assert {"version", "seed", "data_sha256", "stages"} <= found["provenance"].keys()
+    assert {"version", "seed", "graph_fingerprint", "stages"} <= found["provenance"].keys()
     table = pd.read_parquet(finished / "people.parquet")
     assert len(table) == 400
     read = Audit.load(finished)
@@ -139,8 +139,7 @@ def exported(here: Path) -> Path:
     """Worlds that were exported and scored elsewhere."""
     folder = here / "worlds"
     assert main(["audit", "export", *QUICK, "--graph-format", "npz", "--out", "worlds"]) == 0
-    (folder / "scores").mkdir()
-    for entry in json.loads((folder / "manifest.json").read_text())["worlds"]:
+    for entry in json.loads((folder / "key.json").read_text())["worlds"]:
         with np.load(folder / entry["path"]) as graph:
             scores = 1 / (1 + np.exp(-graph["x"].astype(np.float64).sum(axis=1)))
         np.save((folder / entry["scores"]).with_suffix(".npy"), scores)
@@ -168,16 +167,37 @@ def test_exported_scored_and_audited(
     assert results(exported / "audit")["metrics"]["delta_cf"] == 0
 
 
+def test_nothing_but_scores_is_read_of_what_came_back(exported: Path, tmp_path: Path) -> None:
+    """Somebody who scores may leave a key of their own: other people, and another file as data."""
+    folder = tmp_path / "worlds"
+    shutil.copytree(exported, folder, ignore=shutil.ignore_patterns("audit"))
+    key = json.loads((folder / "key.json").read_text())
+    assert main(["audit", "score", str(folder), "--out", str(tmp_path / "before")]) == 0
+    key["audited"] = key["audited"][:5]
+    key["about"]["audit"] |= {"dataset": "/nowhere/people.csv", "seed": 8}
+    key["worlds"] = key["worlds"][:1]
+    for name in ("key.json", "manifest.json", "scores/key.json"):
+        (folder / "for-scoring" / name).write_text(json.dumps(key))
+    shutil.rmtree(folder / "for-scoring" / "worlds")
+    assert main(["audit", "score", str(folder), "--out", str(tmp_path / "after")]) == 0
+    before, after = (results(tmp_path / name) for name in ("before", "after"))
+    for facts in (before, after):
+        # When it was, and how long it took.
+        del facts["provenance"]
+    assert before == after
+
+
 def test_what_export_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     typed = ["audit", "export", *OWN, *QUICK, "--out", str(tmp_path / "w")]
     assert main([*typed, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    manifest = json.loads((tmp_path / "w" / "manifest.json").read_text())
+    manifest = json.loads((tmp_path / "w" / "key.json").read_text())
     assert found == {"out": str(tmp_path / "w"), "graphs": len(manifest["worlds"])}
     assert main(typed) == 0
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     assert f"fairgear audit score {tmp_path / 'w'}" in said
+    assert f"{tmp_path / 'w' / 'for-scoring'}: hand that folder over" in said
     assert main(["audit", "export", *OWN, "--seed", "1", *QUICK, "--out", str(tmp_path / "w")]) == 2
     assert "worlds that differ in seed" in capsys.readouterr().err
 
@@ -185,11 +205,12 @@ def test_what_export_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        ("gap", "1 of 11 score files missing, the first scores/strict-rate-1-draw-0.csv"),
+        ("gap", "1 of 11 score files missing, the first for-scoring/scores/world-"),
         ("length", "float64 of shape (1999,)"),
         ("nan", "1 NaN or infinite scores, the first of node"),
         ("range", "scores from 0"),
-        ("manifest", "no manifest.json of exported worlds"),
+        ("key", "no key.json of exported worlds"),
+        ("earlier", "worlds that an earlier version exported"),
     ],
 )
 def test_scores_that_are_no_use(
@@ -201,9 +222,11 @@ def test_scores_that_are_no_use(
 ) -> None:
     folder = tmp_path / "worlds"
     shutil.copytree(exported, folder, ignore=shutil.ignore_patterns("audit"))
-    file = folder / "scores" / "strict-rate-1-draw-0.npy"
+    key = json.loads((folder / "key.json").read_text())
+    (place,) = [one["scores"] for one in key["worlds"] if one["name"] == "strict-rate-1-draw-0"]
+    file = (folder / place).with_suffix(".npy")
     scores = np.load(file)
-    audited = json.loads((folder / "manifest.json").read_text())["audited"]
+    audited = key["audited"]
     if damage == "gap":
         file.unlink()
     elif damage == "length":
@@ -214,7 +237,7 @@ def test_scores_that_are_no_use(
     elif damage == "range":
         np.save(file, scores * 7)
     else:
-        (folder / "manifest.json").unlink()
+        (folder / "key.json").rename(folder / f"{'manifest' if damage == 'earlier' else 'k'}.json")
     assert main(["audit", "score", str(folder)]) == 2
     refused(capsys, said)
     assert not (folder / "audit").exists()

@@ -45,6 +45,8 @@ def test_own_data_in_their_own_words(tmp_path: Path) -> None:
         "levels": [],
         "attribute": "sex",
         "label": "approved",
+        "attributes": [],
+        "cells": [],
     }
     assert pd.read_parquet(tmp_path / "people.parquet")["node_name"].tolist() == chosen
     assert {one["node_id"] for one in found["affected"]} <= set(chosen)

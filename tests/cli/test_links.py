@@ -101,7 +101,7 @@ def test_a_module_of_a_user_gets_the_weights(here: Path) -> None:
 def test_exported_worlds_have_arcs_and_weights(here: Path) -> None:
     typed = ["audit", "export", "people.csv", *COLUMNS, *EDGES, "--out", "worlds"]
     assert main([*typed, "--self-people", "1", "--draws", "1", "--no-other-causal-models"]) == 0
-    entries = json.loads((here / "worlds" / "manifest.json").read_text())["worlds"]
+    entries = json.loads((here / "worlds" / "key.json").read_text())["worlds"]
     factual = next(entry["path"] for entry in entries if entry["protocol"] == "factual")
     exported = pd.read_csv(here / "worlds" / factual / "edges.csv")
     assert list(exported.columns) == ["source", "target", "weight"]
@@ -109,7 +109,7 @@ def test_exported_worlds_have_arcs_and_weights(here: Path) -> None:
     first = listed[listed["from"] != listed["to"]].drop_duplicates(["from", "to"])
     expected = {(int(a[1:]), int(b[1:]), w) for a, b, w in first.itertuples(index=False)}
     assert set(exported.itertuples(index=False, name=None)) == expected
-    readme = (here / "worlds" / "README.txt").read_text()
+    readme = (here / "worlds" / "for-scoring" / "README.txt").read_text()
     assert "directed, weighted edges" in readme
     assert "weight" in readme
 

@@ -57,7 +57,7 @@ def test_a_run_leaves_a_report_in_the_words_of_the_data(finished: Path) -> None:
     left = {entry.name for entry in out(finished).iterdir()}
     assert left == {
         *("config.yaml", "audit.json", "people.parquet", "predictions.parquet"),
-        *("model", "report.html", "model-card.md"),
+        *("model", "report.html", "model-card.md", "people.csv", "SHA256SUMS"),
     }
     table = people()
     predicted = pd.read_parquet(out(finished) / "predictions.parquet")
@@ -90,7 +90,7 @@ def test_the_settings_hold_all_that_was_typed(finished: Path, tmp_path: Path) ->
         for folder in (out(finished), tmp_path / "again")
     )
     assert one["metrics"] == other["metrics"]
-    assert one["provenance"]["data_sha256"] == other["provenance"]["data_sha256"]
+    assert one["provenance"]["graph_fingerprint"] == other["provenance"]["graph_fingerprint"]
 
 
 def test_changed_data_are_not_the_same_run(
@@ -327,7 +327,7 @@ def test_graphs_and_edge_lists_run_too(tmp_path: Path, monkeypatch: pytest.Monke
         # A network that reads the edges and is quickly trained.
         assert main(["run", *typed, *GCN, "--quick", "--out", str(number)]) == 0
         results = json.loads((tmp_path / str(number) / "audit.json").read_text())
-        found.append((results["provenance"]["data_sha256"], results["metrics"]))
+        found.append((results["provenance"]["graph_fingerprint"], results["metrics"]))
         predicted = pd.read_parquet(tmp_path / str(number) / "predictions.parquet")
         assert predicted.node_name.tolist() == people().id.tolist()
     assert found[1] == found[2]

@@ -59,7 +59,7 @@ def results(out: Path) -> dict[str, Any]:
 def test_a_run_leaves_what_it_says(finished: Path) -> None:
     names = {
         *("config.yaml", "audit.json", "people.parquet", "predictions.parquet"),
-        *("model", "report.html", "model-card.md"),
+        *("model", "report.html", "model-card.md", "people.csv", "SHA256SUMS"),
     }
     assert {entry.name for entry in finished.iterdir()} == names
     read = results(finished)
@@ -71,7 +71,8 @@ def test_a_run_leaves_what_it_says(finished: Path) -> None:
         assert value is None or low - 1e-9 <= value <= high + 1e-9, key
     assert read["metrics"]["auroc"] is not None
     assert read["metrics"]["delta_cf"] is not None
-    assert {"version", "seed", "data_sha256", "platform", "stages"} <= read["provenance"].keys()
+    provenance = {"version", "seed", "graph_fingerprint", "platform", "stages", "files", "command"}
+    assert provenance <= read["provenance"].keys()
     assert [s["stage"] for s in read["provenance"]["stages"]] == [
         "loading the graph",
         "training",
@@ -113,7 +114,7 @@ def test_other_seeds_are_other_runs(finished: Path, tmp_path: Path) -> None:
         words = ["--method", "logistic", "--quick", typed, "1", "--out", str(tmp_path / name)]
         assert main(["run", *words]) == 0
     hashes = {
-        results(out)["provenance"]["data_sha256"]
+        results(out)["provenance"]["graph_fingerprint"]
         for out in (finished, tmp_path / "seed", tmp_path / "graph")
     }
     assert len(hashes) == 3

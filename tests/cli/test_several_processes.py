@@ -26,7 +26,7 @@ from tests.processes import in_processes
 
 FILES = {
     *("config.yaml", "audit.json", "people.parquet", "predictions.parquet"),
-    *("model", "report.html", "model-card.md"),
+    *("model", "report.html", "model-card.md", "people.csv", "SHA256SUMS"),
 }
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 

@@ -44,7 +44,9 @@ def test_a_run_on_a_stored_graph_is_the_run_on_its_files(here: Path, tmp_path: P
     folders = (here / "runs" / "graph-gear-0", tmp_path / "files")
     found = [json.loads((folder / "audit.json").read_text()) for folder in folders]
     assert found[0]["metrics"] == found[1]["metrics"]
-    assert found[0]["provenance"]["data_sha256"] == found[1]["provenance"]["data_sha256"]
+    assert (
+        found[0]["provenance"]["graph_fingerprint"] == found[1]["provenance"]["graph_fingerprint"]
+    )
     tables = [pd.read_parquet(folder / "predictions.parquet") for folder in folders]
     pd.testing.assert_frame_equal(tables[0], tables[1])
     encodings = [(folder / "model" / "encoding.json").read_text() for folder in folders]

@@ -42,10 +42,10 @@ def test_every_block_prints_what_stands_below_it(blocks: list[Block]) -> None:
         assert block.as_shown(), block.printed
 
 
-def test_all_six_kinds_were_asked(blocks: list[Block], names: dict[str, Any]) -> None:
-    of = ("gear", "gcn", "logistic", "income", "command", "folder")
+def test_all_seven_kinds_were_asked(blocks: list[Block], names: dict[str, Any]) -> None:
+    of = ("gear", "gcn", "logistic", "income", "command", "folder", "scores")
     kinds = {names[f"of_{name}"].model.kind for name in of}
-    assert len(kinds) == 6
+    assert len(kinds) == 7
     # The folder holds the scores that the command gave.
     by_command, by_folder = names["of_command"].people, names["of_folder"].people
     assert by_command["score"].equals(by_folder["score"])
@@ -65,7 +65,7 @@ def test_the_files_and_fields_are_those_of_the_page(blocks: list[Block], folder:
     text = section("What comes out")
     compared = folder / "compared"
     told = {name for name in first_cells(text) if "." in name and "_" not in name}
-    assert {path.name for path in compared.iterdir()} == told | {"against"}
+    assert {path.name for path in compared.iterdir()} == told | {"SHA256SUMS", "against"}
     assert Audit.load(compared).model.name == "mymodels:by_income"
     facts = json.loads((compared / "audit.json").read_text(encoding="utf-8"))
     for field in facts:
@@ -87,7 +87,7 @@ def test_the_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "--help"]) == 0
     printed = capsys.readouterr().out
     options = first_cells(section("From the command line"))
-    assert len(options) == 14
+    assert len(options) == 15
     for option in options:
         assert option in printed
 
@@ -147,7 +147,7 @@ def test_a_model_is_asked_as_often_as_the_page_says(
 def test_an_export_is_as_many_graphs_as_the_page_says(
     blocks: list[Block], names: dict[str, Any], folder: Path
 ) -> None:
-    exported = json.loads((folder / "exported" / "manifest.json").read_text(encoding="utf-8"))
+    exported = json.loads((folder / "exported" / "key.json").read_text(encoding="utf-8"))
     assert len(exported["worlds"]) == 15 + 5
     others = sum(len(one.all_worlds()) for one in names["worlds"].family.members[1:])
     attribute_only = 5

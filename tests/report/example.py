@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fairgear.auditing import Audit
+from tests.report.what_if_example import what_if_data
 
 HOSTILE = "<script>alert(1)</script>\"'</style>{{ 7*7 }}"
 _RATES = {
@@ -109,6 +110,16 @@ def example_data() -> dict[str, Any]:
         "intervals": {name: [low, high] for name, (_, low, high) in _METRICS.items()},
         "flips": _flips(),
         "groups": [_group(0, 205, 0.468, 0.701, 0.722), _group(1, 295, 0.536, 0.742, 0.715)],
+        "margins": [{**_group(-1, 12, 0.5, 0.72, 0.71), "impact_ratio": None}],
+        "rate_tests": [
+            {
+                "attribute": "",
+                "statistic": 2.31,
+                "degrees": 1,
+                "p_value": 0.1285,
+                "least_expected": 61.2,
+            }
+        ],
         "probes": {"sens": False, "graph": True, "repeats": True},
         "causal_models": {
             "rows": [
@@ -139,6 +150,7 @@ def example_data() -> dict[str, Any]:
             ]
         },
         "affected": [_person(place) for place in range(6)],
+        "what_if": what_if_data(),
         "diagnostics": _diagnostics(),
         "graph": {
             "name": "synthetic",
@@ -176,6 +188,7 @@ def example_data() -> dict[str, Any]:
                 for row in _DIFFERENCES
             ],
             "notes": ["R² of the second model is undefined: it gives everybody the same answer."],
+            "changes": _changes(),
         },
         "training": {
             "history": {"generator": _generator_history(), "network": _network_history()},
@@ -194,7 +207,7 @@ def example_data() -> dict[str, Any]:
             "version": "0.1.0",
             "commit": "",
             "seed": 0,
-            "data_sha256": "9f2c1e7ab04d55c3e8f60127d9a1b3c4" * 2,
+            "graph_fingerprint": "9f2c1e7ab04d55c3e8f60127d9a1b3c4" * 2,
             "platform": "Linux-6.1.0-x86_64-with-glibc2.36",
             "python": "3.11.9",
             "torch": "2.13.0+cpu",
@@ -206,7 +219,41 @@ def example_data() -> dict[str, Any]:
                 {"stage": "audit", "seconds": 18.9, "peak_memory_mb": 1405.0},
             ],
             "finished": "2025-01-01T12:00:00+00:00",
+            "files": [
+                {"role": "table", "path": "people.csv", "sha256": "ab" * 32, "bytes": 19902},
+                {"role": "model code", "path": "gcn.py", "sha256": "cd" * 32, "bytes": 812},
+            ],
+            "command": "fairgear audit gcn:model people.csv --sensitive sex",
         },
+    }
+
+
+def _changes() -> dict[str, Any]:
+    names = ("both", "first", "second", "neither")
+
+    def both(*counts: int) -> dict[str, int]:
+        return dict(zip(names, counts, strict=True))
+
+    person = {
+        "node_id": "P0412",
+        "group": 1,
+        "y": -1,
+        "first_score": 0.81,
+        "second_score": 0.22,
+        "first_label": 1,
+        "second_label": 0,
+        "apart": 0.59,
+    }
+    points = [(0.2, 0.3, 0, 0), (0.8, 0.4, 1, 0), (0.3, 0.7, 0, 1), (0.9, 0.8, 1, 1)]
+    keys = ("first", "second", "first_label", "second_label")
+    return {
+        "groups": [
+            {"group": 0, "answers": both(90, 10, 20, 130), "flips": both(5, 10, 40, 195)},
+            {"group": 1, "answers": both(140, 25, 5, 80), "flips": both(0, 0, 0, 0)},
+        ],
+        "people": [person],
+        "by_rank": False,
+        "points": [dict(zip(keys, point, strict=True)) for point in points],
     }
 
 
@@ -237,6 +284,7 @@ def _flips() -> list[dict[str, Any]]:
 
 def _group(group: int, count: int, selected: float, found: float, right: float) -> dict[str, Any]:
     rates = {"selection_rate": selected, "true_positive_rate": found, "accuracy": right}
+    rates |= {"false_positive_rate": 0.214, "auroc": 0.775, "impact_ratio": selected / 0.536}
     return {
         "group": group,
         "count": count,
@@ -246,7 +294,8 @@ def _group(group: int, count: int, selected: float, found: float, right: float) 
         **rates,
         "delta_cf": 0.0065,
         "intervals": {name: [rate - 0.06, rate + 0.055] for name, rate in rates.items()}
-        | {"delta_cf": [0.001, 0.019]},
+        | {"delta_cf": [0.001, 0.019]}
+        | ({"impact_ratio": [1.0, 1.0]} if selected == 0.536 else {}),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairgear.auditing.result import Names
+from fairgear.auditing.names import Names
 from fairgear.causal import SyntheticSettings, for_graph, sample
 from fairgear.causal.diagnostics import diagnose
 from fairgear.report.sections.diagnostics import DiagnosticsSection, diagnostics_section

@@ -19,11 +19,12 @@ from fairgear.errors import FileError
 from fairgear.metrics import METRICS, UNDEFINED, Interval
 from fairgear.report import render_page, write_page
 from fairgear.report.numbers import between, measure, percent, signed
+from fairgear.report.sections.groups import group_section
 from tests.report.example import HOSTILE, example, example_data, hostile, made, undefined
 from tests.report.markup import Markup
 
 SECTIONS = [
-    *("verdict", "comparison", "groups", "flips", "causal-models", "causal-model", "affected"),
+    *("verdict", "explorer", "comparison", "groups", "flips", "causal-models", "causal-model"),
     *("measures", "generator", "training", "notes", "settings", "provenance", "reading"),
 ]
 # Parts that an audit may lack, and the sections that go with them.
@@ -31,7 +32,6 @@ OPTIONAL: dict[str, tuple[Any, list[str]]] = {
     "comparison": (None, ["comparison"]),
     "causal_models": (None, ["causal-models"]),
     "diagnostics": (None, ["causal-model"]),
-    "affected": ([], ["affected"]),
     "training": (None, ["generator", "training"]),
     "notes": ([], ["notes"]),
     "flips": ([], []),
@@ -40,6 +40,14 @@ OPTIONAL: dict[str, tuple[Any, list[str]]] = {
     "config": ({}, []),
     "names": ({"groups": [], "classes": []}, []),
 }
+
+
+def test_without_an_explorer_the_most_affected_have_a_section() -> None:
+    ids = Markup(render_page(example(what_if=None))).values("id")
+    assert "affected" in ids
+    assert "explorer" not in ids
+    ids = Markup(render_page(example(what_if=None, affected=[]))).values("id")
+    assert "affected" not in ids
 
 
 def text_of(audit: Audit) -> str:
@@ -85,10 +93,12 @@ def test_every_number_is_shown() -> None:
         assert between(row.interval) in text
         assert f"{percent(row.rising)}, by {measure(row.rise)}" in text
         assert f"{percent(row.falling)}, by {measure(row.fall)}" in text
-    for group in audit.groups:
+    columns = {column.key: column for column in group_section(audit).columns}
+    for group in (*audit.groups, *audit.margins):
         for key, ends in group.intervals.items():
-            assert f"{percent(getattr(group, key))}{between(ends, percent)}" in text
-        for key in ("count", "labelled", "positives", "selected"):
+            written = columns[key].written(group.value(key)) + columns[key].ends(ends)
+            assert key == "impact_ratio" or written in text
+        for key in ("count", "unlabelled", "labelled", "positives", "negatives", "selected"):
             assert str(getattr(group, key)) in text
     assert audit.comparison is not None
     for difference in audit.comparison.rows:
@@ -97,6 +107,7 @@ def test_every_number_is_shown() -> None:
     for model in audit.causal_models.rows:
         assert measure(model.rate) in text
         assert model.error is None or f"Not available: {model.error}" in text
+    text = text_of(example(what_if=None))
     for person in audit.affected:
         shown = f"{measure(person.score)}{signed(person.score_change)}"
         assert f"{shown}{percent(person.flip_share)}" in text
@@ -193,14 +204,14 @@ def test_quality_of_the_causal_model_is_written_out() -> None:
 
 
 def test_people_groups_and_answers_have_the_names_of_the_data() -> None:
-    text = text_of(example())
+    text = text_of(example(what_if=None))
     assert "1840womengrantedgranted" in text
     assert "1914womenunknownrefused" in text
     assert "everybody women0.640changes" in text
     assert "changes in 60.0 % of draws" in text
-    assert "answer 1 (granted)" in text
+    assert "get “granted”" in text
     data = example_data()
-    data["names"] = {"groups": [], "classes": []}
+    data["names"], data["what_if"] = {"groups": [], "classes": []}, None
     data["affected"][0]["node_id"] = "Ms 1840"
     assert "Ms 1840group 011" in text_of(made(data))
 
@@ -230,7 +241,8 @@ def test_nothing_is_loaded_from_anywhere() -> None:
     page = Markup(source)
     for tag in ("link", "iframe", "img"):
         assert not page.all(tag)
-    assert not [attributes for attributes in page.all("script") if attributes]
+    # One that runs, and one that is data.
+    assert page.all("script") == [{"type": "application/json", "id": "what-if-data"}, {}]
     assert not page.values("src")
     assert all(href.startswith("#") for href in page.values("href"))
     assert not re.search(r"@import|url\(|https?:|fetch\(|XMLHttpRequest|WebSocket", source)
@@ -257,9 +269,11 @@ def test_hostile_strings_are_only_text() -> None:
     data["affected"][0]["interventions"][HOSTILE] = {"score": 0.5, "flip": 1.0}
     data["affected"][0]["node_id"] = HOSTILE * 20
     data["names"] = {"groups": [HOSTILE, "🦊"], "classes": [HOSTILE, HOSTILE]}
+    # Without the explorer, its section on the most affected people.
+    Markup(render_page(made({**data, "what_if": None})))
     source = render_page(made(data))
     page = Markup(source)
-    assert source.count("<script") == 1
+    assert source.count("<script") == 2
     assert source.count("<style") == source.count("</style") == 1
     assert "alert(1)" in page.text
     assert "7*7" in page.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairgear.auditing.result import Names
+from fairgear.auditing.names import Names
 from fairgear.graph.attributes import LEVELS
 from fairgear.report.world_words import world_words
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ import pandas as pd
 import pytest
 
 from fairgear.auditing import Audit, Worlds, audit
+from fairgear.auditing.sums import read_sums
 from fairgear.errors import FileError
+from fairgear.evidence import file_hash
 from fairgear.files import TEMPORARY, json_ready
 from fairgear.runs.folder import AuditFolder
 from tests.auditing.models import Constant, Everything, small_graph
 
-FILES = {"audit.json", "people.parquet", "report.html", "model-card.md"}
+FILES = {"audit.json", "people.parquet", "people.csv", "report.html", "model-card.md", "SHA256SUMS"}
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +182,37 @@ def test_the_other_models_folder_goes_with_the_comparison(
     assert names(folder.against.path) == FILES
     folder.write(everything)
     assert not folder.against.path.exists()
+
+
+@pytest.mark.parametrize("step", range(8))
+def test_a_process_that_dies_while_it_writes_leaves_no_results_or_whole_ones(
+    step: int, everything: Audit, constant: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every file is put in place by a rename: the process dies before one of them."""
+    folder = AuditFolder(tmp_path)
+    folder.write(constant)
+    renames = 0
+
+    def replace_until(*paths: Any) -> None:
+        nonlocal renames
+        if renames == step:
+            raise KeyboardInterrupt
+        renames += 1
+        os.rename(*paths)
+
+    monkeypatch.setattr("fairgear.files.os.replace", replace_until)
+    written = True
+    try:
+        folder.write(everything)
+    except KeyboardInterrupt:
+        written = False
+    assert written == (step >= 6)
+    assert folder.metrics.exists() == written
+    if written:
+        assert Audit.load(tmp_path).model == everything.model
+        sums = {name: file_hash(tmp_path / name, "").sha256 for name in FILES - {"SHA256SUMS"}}
+        assert read_sums(tmp_path) == sums
+    monkeypatch.undo()
+    folder.claim_for_audit()
+    folder.write(everything)
+    assert names(tmp_path) == FILES

@@ -142,7 +142,7 @@ def test_what_is_nothing_of_all_this(text: str) -> None:
 
 
 def test_exported_worlds_are_scored_not_audited(tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "key.json").write_text("{}")
     with pytest.raises(FileError, match="Next: run fairgear audit score"):
         model_of(str(tmp_path))
 

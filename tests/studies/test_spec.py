@@ -25,6 +25,7 @@ def test_settings_of_an_entry() -> None:
         "graph_seed": 0,
         "self_people": 500,
         "affected_people": 0,
+        "what_if_people": 0,
         "other_causal_models": False,
         "protocol": "strict",
         "device": None,

@@ -22,7 +22,7 @@ from tests.studies.toy import toy_study
 
 RESULTS = {"config.yaml", "audit.json"}
 EVERYTHING = RESULTS | {"people.parquet", "predictions.parquet", "model"}
-EVERYTHING |= {"report.html", "model-card.md"}
+EVERYTHING |= {"people.csv", "report.html", "model-card.md", "SHA256SUMS"}
 
 
 def names(folder: RunFolder) -> set[str]:

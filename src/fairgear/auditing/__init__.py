@@ -5,6 +5,7 @@ from fairgear.auditing.adapters import (
     CommandAdapter,
     FolderAdapter,
     ModuleAdapter,
+    ScoresAdapter,
     adapt,
 )
 from fairgear.auditing.any_model import audit
@@ -13,7 +14,7 @@ from fairgear.auditing.conditions import Condition
 from fairgear.auditing.effects import FlipRow
 from fairgear.auditing.exchange import export_worlds
 from fairgear.auditing.generator_error import GeneratorError, generator_error
-from fairgear.auditing.measures import GroupSummary
+from fairgear.auditing.groups import GroupSummary
 from fairgear.auditing.people import person_ids
 from fairgear.auditing.probes import Probes
 from fairgear.auditing.result import Audit, Training
@@ -33,6 +34,7 @@ __all__ = [
     "GroupSummary",
     "ModuleAdapter",
     "Probes",
+    "ScoresAdapter",
     "Sensitivity",
     "Training",
     "World",

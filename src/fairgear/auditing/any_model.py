@@ -18,12 +18,20 @@ from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.affected import Affected, find_affected
 from fairgear.auditing.completions import COMPLETIONS, Completed, combined
 from fairgear.auditing.effects import COUNTERFACTUAL, Effect, FlipRow, measure_effects
-from fairgear.auditing.family import OWN
-from fairgear.auditing.measures import collecting, factual_estimates, sentence, summarise_groups
+from fairgear.auditing.groups import group_tables
+from fairgear.auditing.measures import collecting, factual_estimates, sentence
+from fairgear.auditing.names import Names
+from fairgear.auditing.notes import (
+    about_labels,
+    about_worlds,
+    home_ground,
+    models_trained_for,
+    other_density,
+)
 from fairgear.auditing.people import People, person_ids, sample, select
 from fairgear.auditing.probes import probe
 from fairgear.auditing.references import references
-from fairgear.auditing.result import Audit, ModelInfo, Names, Setup
+from fairgear.auditing.result import Audit, ModelInfo, Setup
 from fairgear.auditing.sensitivity import (
     Dose,
     Sensitivity,
@@ -31,17 +39,15 @@ from fairgear.auditing.sensitivity import (
     measure_sensitivity,
 )
 from fairgear.auditing.unknown import has_unknown
+from fairgear.auditing.what_if import WhatIf
+from fairgear.auditing.what_if.explorer import explore
 from fairgear.auditing.worlds import Worlds
-from fairgear.causal import CausalModel, Diagnostics, FeatureCausalModel, changed_groups
+from fairgear.causal import CausalModel, changed_groups
 from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, Target, groups_of
 from fairgear.graph.targets import known_labels
 from fairgear.graph.unknown import Unknown
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Estimate, Interval
-from fairgear.metrics.disagreement import TOLERANCE
-
-# Worlds with so many times the links of the graph, or so many times fewer, are warned of.
-_DENSER = 2.0
 
 
 def audit(
@@ -58,6 +64,7 @@ def audit(
     released_share: float | None = None,
     self_people: int | None = None,
     affected_people: int | None = None,
+    what_if_people: int | None = None,
     other_causal_models: bool = True,
     probes: bool = True,
     level: float = 0.95,
@@ -67,7 +74,8 @@ def audit(
     Args:
         model: a fitted method of this package, a `torch.nn.Module` with a forward of
             (x, edge_index), a scikit-learn estimator on node features, a callable from a graph to
-            scores, a `CommandAdapter` or a `FolderAdapter`.
+            scores, a `CommandAdapter`, a `FolderAdapter`, or the path of a file or an array of
+            scores of people as they are, of which no other world is known.
         graph: the factual graph; or its `Worlds`, to audit several models on the same
             counterfactuals, which then also decide causal_model, draws, seed and protocol.
         name: what reports call the model.
@@ -75,7 +83,8 @@ def audit(
         causal_model: makes the counterfactual worlds; that of the graph if not given, fitted on
             people outside the training and validation sets. Without one, the counterfactual
             metrics are NaN.
-        nodes: rows or mask of the people to audit; the test nodes if not given.
+        nodes: rows or mask of the people to audit; the test nodes if not given, of scores
+            everybody who has one.
         draws: worlds for each random intervention.
         seed: of these draws, of the bootstrap and of the sample of people for *self*.
         protocol: "strict", or "released" to add the paper's evaluation (see `Worlds`).
@@ -86,6 +95,8 @@ def audit(
             and a sample for others.
         affected_people: how many of the most affected people are examined neighbour by neighbour;
             10 if not given, 3 for a command.
+        what_if_people: how many people, at most, are shown one by one in other worlds, half of them
+            the most affected; 60 if not given, 10 where each world takes the whole graph.
         other_causal_models: whether to measure δCF under a family of causal models, and by dose.
         probes: whether to test what the model reads.
         level: of the intervals.
@@ -100,26 +111,31 @@ def audit(
     how often such intervals cover. The Monte Carlo error of the draws is separate, in the table of
     flips.
     """
-    for what, count in (("self_people", self_people), ("affected_people", affected_people)):
+    counts = {"self_people": self_people, "affected_people": affected_people}
+    for what, count in (counts | {"what_if_people": what_if_people}).items():
         if count is not None and count < 0:
             raise ParameterError(what, count, "0 or more", "leave it out for the default")
-    worlds = _worlds(graph, causal_model, draws, seed, protocol, released_share)
     adapter = adapt(model, name=name, threshold=threshold)
+    worlds = _worlds(
+        graph, causal_model, draws, seed, protocol, released_share, adapter.factual_only
+    )
     adapter.aim(_target(worlds.graph, adapter.original))
-    asked = _Asked(self_people, affected_people, other_causal_models, probes, level)
+    nodes = adapter.people(worlds.graph) if nodes is None else nodes
+    asked = _Asked(self_people, affected_people, what_if_people, other_causal_models, probes, level)
     if not has_unknown(worlds.graph):
         return _measured(adapter, worlds, nodes, asked).audit
     law = Unknown(worlds.graph)
     each, rows = [], select(worlds.graph, nodes)
     # Scores in a folder are those of one completion, that of the exported worlds.
-    for draw in range(COMPLETIONS if adapter.can_repeat else 1):
-        graph = law.completed(draw) if adapter.can_repeat else worlds.graph
+    several = adapter.can_repeat or adapter.factual_only
+    for draw in range(COMPLETIONS if several else 1):
+        graph = law.completed(draw) if several else worlds.graph
         if not torch.equal(graph.sens, worlds.graph.sens):
             # The earlier ones are dropped: the worlds of all would take as many times the memory.
             worlds = worlds.like(graph)
         each.append(_measured(adapter, worlds, nodes, asked))
         # Asked of the first only.
-        asked = replace(asked, affected_people=0, probes=False)
+        asked = replace(asked, affected_people=0, what_if_people=0, probes=False)
     return combined(each, law, rows)
 
 
@@ -129,6 +145,7 @@ class _Asked:
 
     self_people: int | None
     affected_people: int | None
+    what_if_people: int | None
     other_causal_models: bool
     probes: bool
     level: float
@@ -141,17 +158,22 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
     rows = select(worlds.graph, nodes)
     people = People.of(worlds.graph, rows)
     factual = adapter.predict(worlds.factual, rows)
-    notes = [*adapter.notes, *_about_labels(adapter.target)]
+    notes = [*adapter.notes, *about_labels(adapter.target)]
     estimates = factual_estimates(people, factual, notes, level=level, seed=worlds.seed)
+    if not worlds.graph.num_undirected_edges:
+        estimates = {**estimates, "r2": Estimate(math.nan, UNDEFINED)}
+        notes.append("R² is undefined: nobody has a link.")
     effects = _effects(adapter, worlds, rows, factual, self_people, notes)
     with collecting(notes):
         flips = {effect.key: effect.row(people, level, worlds.seed) for effect in effects}
-    probed = probe(adapter, worlds, rows, factual) if asked.probes else None
+    asks = asked.probes and not adapter.factual_only
+    probed = probe(adapter, worlds, rows, factual) if asks else None
     table = _table(worlds, rows, people, factual, effects)
     own = next((effect for effect in effects if effect.key == COUNTERFACTUAL["delta_cf"]), None)
     sensitivity: Sensitivity | None = None
     dose: Dose | None = None
     affected: tuple[Affected, ...] = ()
+    what_if: WhatIf | None = None
     if own is not None:
         if asked.other_causal_models:
             given = (adapter, worlds.family, rows, factual)
@@ -164,6 +186,9 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         most = adapter.default_affected_people if affected_people is None else affected_people
         affected, table, note = find_affected(adapter, worlds, rows, factual, table, most)
         notes.extend([] if note is None else [note])
+        alone = next((effect for effect in effects if effect.answers is not None), None)
+        seen = (adapter, worlds, rows, factual, table, alone, asked.what_if_people)
+        what_if = explore(*seen, other_models=asked.other_causal_models)
     if own is not None and not adapter.target.is_binary:
         with collecting(notes):
             estimates = {**estimates, "delta_cf_size": own.size(people, level, worlds.seed)}
@@ -171,6 +196,16 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         estimates = {**estimates, "delta_cf_world": own.largest(people, level)}
     metrics, intervals = _metrics(estimates, flips, sensitivity, notes)
     own_flips = None if own is None else own.flips.by_node
+    known = worlds.graph.sens_known
+    tables = group_tables(
+        people,
+        factual,
+        own_flips,
+        attributes=worlds.graph.attributes,
+        known=None if known is None else known[rows].cpu().numpy(),
+        level=level,
+        seed=worlds.seed,
+    )
     cautions = [] if probed is None else probed.cautions()
     verdict = [] if sensitivity is None else [sensitivity.verdict]
     found = Audit(
@@ -183,9 +218,9 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         metrics=metrics,
         intervals=intervals,
         flips=tuple(flips.values()),
-        groups=summarise_groups(
-            people, factual.labels, own_flips, level=level, target=adapter.target
-        ),
+        groups=tables.groups,
+        margins=tables.margins,
+        rate_tests=tables.tests,
         probes=probed,
         causal_models=sensitivity,
         dose=dose,
@@ -196,6 +231,7 @@ def _measured(adapter: Adapter, worlds: Worlds, nodes: Tensor | None, asked: _As
         notes=(*cautions, *verdict, *notes),
         people=table,
         target=adapter.target,
+        what_if=what_if,
         references=references(
             people, rows, None if worlds.causal_model is None else worlds.strict, adapter.target
         ),
@@ -211,23 +247,6 @@ def _target(graph: SensitiveGraph, model: object) -> Target:
     return learned
 
 
-def _about_labels(target: Target) -> list[str]:
-    """What counts as another answer, where labels are not of two classes."""
-    if target.is_binary:
-        return []
-    if target.is_number:
-        return [
-            f"Labels are numbers: another answer is one that differs by more than {TOLERANCE:g} "
-            f"standard deviations of the label, {TOLERANCE * target.sd:.4g}. Changes of scores "
-            "and gaps between groups are in standard deviations."
-        ]
-    return [
-        f"Labels have {len(target.classes)} classes: AUROC is the mean of each class against the "
-        "rest; gaps are the largest over classes and pairs of groups; scores in the table of "
-        "people are those of their answer on the factual graph."
-    ]
-
-
 def _worlds(
     graph: SensitiveGraph | Worlds,
     causal_model: CausalModel | None,
@@ -235,7 +254,12 @@ def _worlds(
     seed: int,
     protocol: str,
     released_share: float | None,
+    factual_only: bool,
 ) -> Worlds:
+    if factual_only:
+        if isinstance(graph, Worlds):
+            graph, draws, seed = graph.graph, graph.draws, graph.seed
+        return Worlds(graph, draws=draws, seed=seed, factual_only=True)
     if not isinstance(graph, Worlds):
         settings: dict[str, Any] = {"protocol": protocol, "released_share": released_share}
         return Worlds(graph, causal_model, draws=draws, seed=seed, **settings)
@@ -300,6 +324,9 @@ def _effects(
     notes: list[str],
 ) -> list[Effect]:
     """The effect of every intervention; none without a causal model."""
+    if adapter.factual_only:
+        # Its own note says so.
+        return []
     if worlds.causal_model is None:
         notes.append(
             f"Counterfactual metrics are undefined without a causal model: {worlds.why_none}"
@@ -309,9 +336,9 @@ def _effects(
     most = adapter.self_people(worlds) if self_people is None else self_people
     alone = sample(worlds.graph, rows, len(rows) if most is None else most, worlds.seed)
     effects = measure_effects(adapter, worlds, rows, factual, alone)
-    notes.extend(_about_worlds(worlds, worlds.causal_model, effects, len(rows)))
-    notes.extend(_other_density(worlds.diagnostics))
-    notes.extend(_home_ground(adapter.original, worlds))
+    notes.extend(about_worlds(worlds, worlds.causal_model, effects, len(rows)))
+    notes.extend(other_density(worlds.diagnostics))
+    notes.extend(home_ground(adapter.original, worlds))
     return effects
 
 
@@ -350,88 +377,3 @@ def _setup(worlds: Worlds, people: int, flips: Mapping[str, FlipRow], level: flo
         causal_model=None if worlds.causal_model is None else worlds.causal_model.name,
         worlds=worlds.fingerprint,
     )
-
-
-def _about_worlds(
-    worlds: Worlds, causal_model: CausalModel, effects: Sequence[Effect], people: int
-) -> list[str]:
-    """Where the worlds come from, and on whom each intervention was measured."""
-    what = (
-        "exact: its equations are those that made the graph"
-        if causal_model.exact
-        else "a model of how the graph came about, not the truth; so are the flip rates"
-    )
-    notes = [f"The causal model of this audit, {causal_model.name!r}, is {what}."]
-    notes.extend(causal_model.notes)
-    if not causal_model.exact:
-        notes.append(_who_judges(worlds))
-    measured = {effect.intervention: len(effect.positions) for effect in effects}
-    alone = measured.get("self", 0)
-    sampled = f"all {people}" if alone == people else f"{alone} of the {people}"
-    notes.append(f"The intervention self was measured on {sampled} people, one world each.")
-    for name, state in (("neighbours", "stayed the same"), ("both", "changed")):
-        count = measured.get(name, 0)
-        if count == 0:
-            notes.append(
-                f"The intervention {name} is undefined: in no draw was there anyone whose own "
-                f"value {state}."
-            )
-        elif count < people:
-            notes.append(
-                f"The intervention {name} was measured on {count} of the {people} people: those "
-                f"whose own value {state} in at least one of the {worlds.draws} draws."
-            )
-    return notes
-
-
-def _other_density(diagnostics: Diagnostics) -> list[str]:
-    """A warning where a world has far more links than the graph, or far fewer."""
-    shares = {
-        one.intervention: one.after.edges / one.before.edges
-        for one in diagnostics.effects
-        if one.before.edges
-    }
-    far = {name: share for name, share in shares.items() if not 1 / _DENSER < share < _DENSER}
-    if not far:
-        return []
-    name = max(far, key=lambda name: abs(math.log(max(far[name], 1e-9))))
-    return [
-        f"Worlds of the causal model differ in their number of links: {far[name]:.2g} times as "
-        f"many where {name!r} is set. Flips there follow from that too, but not in the rows with "
-        "links fixed."
-    ]
-
-
-def _who_judges(worlds: Worlds) -> str:
-    """Whom the feature maps of the audit's causal models were learned from."""
-    if worlds.people is None:
-        return (
-            "Feature maps were learned from everybody: a model that was trained on the same people "
-            "may have used the same estimate."
-        )
-    count = int(worlds.people.sum())
-    return (
-        f"Feature maps were learned from the {count:,} people outside the training and validation "
-        "sets: no model can have used the same estimate."
-    )
-
-
-def models_trained_for(model: object, worlds: Worlds) -> set[str] | None:
-    """The causal models that the audited model was trained for; None where that is not known."""
-    known: Sequence[str] | None = getattr(model, "trained_for_", None)
-    if known is None:
-        return None
-    own = worlds.known_model()
-    moves = own.feature_model.identity if isinstance(own, FeatureCausalModel) else own.name
-    same = moves in known or own.fingerprint() in known
-    return {*known, *([OWN] if same else [])}
-
-
-def _home_ground(model: object, worlds: Worlds) -> list[str]:
-    """What the model and the causal model have in common, to the model's advantage."""
-    if OWN not in (models_trained_for(model, worlds) or ()):
-        return []
-    return [
-        "The model was trained for the causal model of this audit: it is tested on its home "
-        "ground. Read its flips under the others, which were held out."
-    ]

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairgear.auditing.adapters.base import Predictions
+from fairgear.auditing.changes import Changes, changes
 from fairgear.auditing.effects import COUNTERFACTUAL
 from fairgear.auditing.measures import collecting, factual_estimates
 from fairgear.auditing.people import People
@@ -72,6 +73,7 @@ class Comparison:
         rows: one for each measure of predictions and flips, in the order of
             `fairgear.metrics.METRICS`.
         notes: sentences to read with the numbers.
+        changes: what the first changes for whom; None in comparisons of earlier versions.
     """
 
     first: str
@@ -79,6 +81,7 @@ class Comparison:
     people: int
     rows: tuple[ComparisonRow, ...] = field(repr=False)
     notes: tuple[str, ...]
+    changes: Changes | None = field(default=None, repr=False)
 
     def to_frame(self) -> pd.DataFrame:
         """One line a measure: `metric label first second difference low high better`."""
@@ -131,7 +134,8 @@ def compare_people(
             notes.append(f"The {what} is undefined.")
         elif not row.interval.defined:
             notes.append(f"The interval of the {what} is undefined.")
-    return Comparison(*names, len(first), rows, tuple(notes))
+    found = changes(first, second, seed=seed)
+    return Comparison(*names, len(first), rows, tuple(notes), found)
 
 
 def _measured(key: str, first: pd.DataFrame, second: pd.DataFrame) -> bool:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from fairgear.auditing.adapters.base import Predictions
 from fairgear.auditing.effects import FlipRow
-from fairgear.auditing.measures import GroupSummary
+from fairgear.auditing.groups import GroupSummary
 from fairgear.auditing.result import Audit
 from fairgear.auditing.sensitivity import CausalModelRow, Dose, Sensitivity, verdict_on
 from fairgear.auditing.unknown import UnknownPeople, bounds_of, parts_of
@@ -79,6 +79,9 @@ def combined(each: Sequence[Completed], law: Unknown, rows: Tensor) -> Audit:
         intervals=intervals,
         flips=rules.matched(audits, "flips", lambda row: row.key, rules.flips),
         groups=rules.matched(audits, "groups", lambda row: row.group, rules.group),
+        margins=rules.matched(
+            audits, "margins", lambda row: (row.attribute, row.group), rules.group
+        ),
         causal_models=sensitivity,
         dose=rules.dose(doses) if doses else None,
         notes=(unknown.summary, *notes),
@@ -170,6 +173,7 @@ class _Rules:
             ends = [row.intervals.get(name, interval) for row in rows]
             # Means of numbers have no range; those of rates are shares.
             low, high = (-math.inf, math.inf) if name.startswith("mean ") else (0.0, 1.0)
+            high = math.inf if name == "impact_ratio" else high
             values = [row.value(name) for row in rows]
             found[name], intervals[name] = self.estimate(values, ends, low, high)
         changes: dict[str, Any] = {

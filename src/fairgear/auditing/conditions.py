@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fairgear.auditing.sensitivity import Dose
 from fairgear.errors import ParameterError
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Interval
 
@@ -93,6 +94,20 @@ class Condition:
         short = f"{value:.4g}"
         shown = short if value == self.number or float(short) != self.number else repr(value)
         return f"{self.subject} is {shown} ({between}), which is {self.bound}."
+
+    def turning_point(self, dose: Dose) -> str | None:
+        """From which dose an upper bound on δCF is exceeded; None of other conditions."""
+        upper = self.metric == "delta_cf" and self.end is None
+        if not upper or not self.comparison.startswith(">"):
+            return None
+        share = dose.crossing(self.number)
+        if share is None:
+            when = "at no dose: not even if the attribute caused all of"
+        elif share == 0:
+            when = "at every dose: even if the attribute caused nothing of"
+        else:
+            when = f"if the attribute caused more than {share:.0%} of"
+        return f"δCF is {self.bound} {when} the difference between the groups."
 
 
 def _refused(text: str, next_step: str) -> ParameterError:

@@ -116,6 +116,7 @@ class Effect(Question):
         changed: for whole-graph interventions, whether each label flips in each draw (draws,
             people), world by world as `moves`.
         ordered: whether scores rise and fall; those of several classes only move.
+        answers: of *self*, those of all audited people, factual where they were not asked.
     """
 
     flips: Flips | AverageFlips
@@ -124,6 +125,7 @@ class Effect(Question):
     scores: Floats | None
     changed: Sequence[NDArray[np.bool_]] = ()
     ordered: bool = True
+    answers: Predictions | None = None
 
     def estimate(self, people: People, level: float) -> Estimate:
         """The flip rate with its interval; `people` are all who are audited."""
@@ -321,7 +323,8 @@ def _self(
             progress.advance()
     part = np.zeros((1, len(rows)), dtype=np.bool_)
     part[0, alone.numpy()] = True
-    return partial_effect("self", factual, [Predictions(scores, labels, factual.how)], part)
+    found = Predictions(scores, labels, factual.how)
+    return [replace(one, answers=found) for one in partial_effect("self", factual, [found], part)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.auditing.world import Alternative, ByRate, Make, World
+from fairgear.auditing.world import Alternative, ByRate, Few, Make, World
 from fairgear.causal import (
     FEATURE_MODELS,
     MIXED,
@@ -27,6 +27,7 @@ from fairgear.causal import (
     Dosed,
     FeatureCausalModel,
     FeatureModel,
+    LocalWorld,
     attribute_only,
     credibility,
     feature_model,
@@ -72,9 +73,8 @@ class Family:
     @cached_property
     def members(self) -> list[Alternative]:
         """The own model first; then other features; then each with links fixed; then parts."""
-        own = Alternative(
-            OWN, "The causal model of this audit.", self.strict, check=self._check_own
-        )
+        meaning = "The causal model of this audit."
+        own = Alternative(OWN, meaning, self.strict, local=self.local(), check=self._check_own)
         believed = [own, *(self._with_features(name) for name in self._other_features)]
         fixed = [self._links_fixed(one) for one in believed if self._moves_links]
         return [*believed, *fixed, *self.parts]
@@ -108,6 +108,22 @@ class Family:
             return structure_with(world.graph, mixed)
 
         return _like(self.strict, dose, make)
+
+    def local(self, share: float = 1.0) -> Few:
+        """The own model's worlds in which few people change, by a share of the difference."""
+        own, x = self.own, self.graph.x
+        if share == 1:
+            return partial(own.local, self.graph, seed=self.seed)
+        if isinstance(own, FeatureCausalModel):
+            made = own.with_features(Dosed(own.feature_model, share))
+            return partial(made.local, self.graph, seed=self.seed)
+
+        def few(rows: Tensor, sens: Tensor) -> LocalWorld:
+            world = own.local(self.graph, rows, sens, seed=self.seed)
+            old = x[world.rows.to(x.device)].cpu()
+            return world.with_features(old + share * (world.x - old))
+
+        return few
 
     @cached_property
     def _columns(self) -> Columns:
@@ -158,7 +174,24 @@ class Family:
         def check() -> Credibility:
             return self._credibility(worlds, self._unsteadiness(model))
 
-        return Alternative(name, meaning, worlds, check=check)
+        return Alternative(name, meaning, worlds, local=self._moving(model), check=check)
+
+    def _moving(self, model: FeatureModel) -> Few:
+        """As `_make`, where few people change."""
+        own, graph = self.own, self.graph
+        if isinstance(own, FeatureCausalModel):
+            return partial(own.with_features(model).local, graph, seed=self.seed)
+
+        def few(rows: Tensor, sens: Tensor) -> LocalWorld:
+            world = own.local(graph, rows, sens, seed=self.seed)
+            here = world.rows
+            before, ids = (of[here.to(of.device)].cpu() for of in (graph.sens, graph.node_id))
+            old = graph.x[here.to(graph.x.device)].cpu().double().numpy()
+            groups = before.numpy(), world.sens.numpy()
+            moved = model.moved(old, *groups, ids, seed=self.seed)
+            return world.with_features(torch.from_numpy(moved))
+
+        return few
 
     def _make(self, model: FeatureModel) -> Make:
         """Worlds by another feature model, with the links that the own model gives."""

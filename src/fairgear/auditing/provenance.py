@@ -1,4 +1,4 @@
-"""Provenance: versions, data hash, machine, and the time and memory of each stage."""
+"""Provenance: the command, its files, versions, machine, and what each stage cost."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import torch
 
+from fairgear.evidence import FileHash, typed_command
 from fairgear.graph import SensitiveGraph
 from fairgear.progress import log
 from fairgear.version import installed_version
@@ -36,12 +37,18 @@ class Stage:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a reader needs to get the same numbers again."""
+    """What a reader needs to get the same numbers again.
+
+    Attributes:
+        files: what was read: the data, and the model or its script.
+        command: as it was typed; empty in Python.
+        graph_fingerprint: a hash of the graph's tensors, the same whatever file they came from; it
+            is the hash of no file.
+    """
 
     version: str
     commit: str
     seed: int
-    data_sha256: str
     platform: str
     python: str
     torch: str
@@ -49,6 +56,9 @@ class Provenance:
     device: str
     stages: tuple[Stage, ...]
     finished: str
+    files: tuple[FileHash, ...] = ()
+    command: str = ""
+    graph_fingerprint: str = ""
 
     @property
     def seconds(self) -> float:
@@ -61,6 +71,8 @@ class Stages:
 
     def __init__(self) -> None:
         self._rows: list[Stage] = []
+        self.files: tuple[FileHash, ...] = ()
+        """What was read; a run or an audit says."""
         # Read at once: by the end of a long run the files may be of another commit.
         self._commit = source_commit()
 
@@ -79,7 +91,6 @@ class Stages:
             version=installed_version(),
             commit=self._commit,
             seed=seed,
-            data_sha256=graph.fingerprint(),
             platform=platform.platform(),
             python=platform.python_version(),
             torch=str(torch.__version__),
@@ -87,6 +98,9 @@ class Stages:
             device=device,
             stages=tuple(self._rows),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
+            files=self.files,
+            command=typed_command(),
+            graph_fingerprint=graph.fingerprint(),
         )
 
 

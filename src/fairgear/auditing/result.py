@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from html import escape
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -17,27 +16,34 @@ from fairgear.auditing.affected import Affected
 from fairgear.auditing.comparison import Comparison, compare_people
 from fairgear.auditing.conditions import Condition
 from fairgear.auditing.effects import COUNTERFACTUAL, FlipRow
-from fairgear.auditing.measures import GroupSummary, labelled_metrics
+from fairgear.auditing.groups import GroupSummary
+from fairgear.auditing.ll144 import ll144_table
+from fairgear.auditing.measures import labelled_metrics
+from fairgear.auditing.names import Names
+from fairgear.auditing.people_csv import write_people_csv
 from fairgear.auditing.probes import Probes
 from fairgear.auditing.provenance import Provenance
 from fairgear.auditing.records import from_json
 from fairgear.auditing.references import Reference
 from fairgear.auditing.sensitivity import Dose, Sensitivity
+from fairgear.auditing.sums import SUMS, write_sums
 from fairgear.auditing.unknown import UnknownPeople
 from fairgear.auditing.what_if import WhatIf
 from fairgear.causal import Diagnostics
 from fairgear.datasets import GraphStatistics
 from fairgear.errors import FileError, ParameterError
-from fairgear.files import json_ready, replacing, write_json, write_text, writes
-from fairgear.graph import SensitiveGraph
-from fairgear.graph.attributes import Bands, quantile_levels
+from fairgear.files import json_ready, json_text, replacing, write_text, writes
 from fairgear.graph.targets import BINARY, Target, is_known
-from fairgear.metrics import EVERY_METRIC, Interval, rate_interval
+from fairgear.metrics import Interval, rate_interval
+from fairgear.metrics.ratios import RateTest
 from fairgear.training import History
+
+if TYPE_CHECKING:
+    from fairgear.report import Plots
 
 FORMAT = 4
 # The files of a saved audit.
-RESULTS, PEOPLE = "audit.json", "people.parquet"
+RESULTS, PEOPLE, PEOPLE_CSV = "audit.json", "people.parquet", "people.csv"
 UNKNOWN_NOTE = (
     "Unknown sensitive attributes have the values of the first completion in ΔDP, ΔEO and R² here, "
     "and flips are means over the completions; intervals do not contain what differs between them."
@@ -82,39 +88,6 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Names:
-    """What the data call the groups and the classes, by number; empty where they have no words.
-
-    Attributes:
-        groups: of the groups or, where the sensitive attribute is a number, of its ranges.
-        classes: of the classes.
-        number: the name of the sensitive attribute if it is a number, else empty.
-        levels: the values that everybody is set to, where it is a number.
-        attribute: the name of the sensitive attribute, such as "sex" or "race, sex".
-        label: the name of the column that is predicted.
-    """
-
-    groups: tuple[str, ...] = ()
-    classes: tuple[str, ...] = ()
-    number: str = ""
-    levels: tuple[float, ...] = ()
-    attribute: str = ""
-    label: str = ""
-
-    @classmethod
-    def of(cls, graph: SensitiveGraph) -> Names:
-        """Those of a graph."""
-        groups, classes = (tuple(graph.get(key) or ()) for key in ("sens_names", "label_names"))
-        attribute = ", ".join(one.name for one in graph.sensitive_attributes)
-        label = str(graph.get("label_name") or "")
-        if graph.attributes is None or not graph.continuous:
-            return cls(groups, classes, attribute=attribute, label=label)
-        sens = graph.sens.cpu().numpy()
-        levels = tuple(quantile_levels(sens).tolist())
-        return cls(Bands.of(sens).names, classes, graph.attributes.name, levels, attribute, label)
-
-
-@dataclass(frozen=True)
 class Training:
     """How the model was trained: the history of each stage, and the quality of its generator."""
 
@@ -133,6 +106,10 @@ class Audit:
         intervals: the same keys.
         flips: one row for each protocol and intervention; none without a causal model.
         groups: one row for each group; of a number, for each of its five ranges.
+        margins: the same for each value of each attribute, where several are crossed, and for the
+            people whose attribute is unknown.
+        rate_tests: that selection rates are equal, of all groups and by attribute; of labels of two
+            classes, among the people whose attribute is known.
         probes: what the model reads; None where that was not tested.
         causal_models: δCF under a family of causal models, and its bounds; None where that was
             not measured.
@@ -152,6 +129,7 @@ class Audit:
             groups, `other_group` is the one that *self* puts the person in; of a number,
             `other_sens` is the value, and `band` and `other_band` are the ranges of both.
         comparison: with another model on the same worlds, if there was one.
+        against: the figures of that model, without its people.
         training: how the model was trained, where that was part of the run.
         config: the settings of the command, empty in Python.
         provenance: versions, data and cost, where they were recorded.
@@ -185,6 +163,9 @@ class Audit:
     unknown: UnknownPeople | None = None
     what_if: WhatIf | None = None
     references: dict[str, Reference] = field(default_factory=dict)
+    margins: tuple[GroupSummary, ...] = ()
+    rate_tests: tuple[RateTest, ...] = ()
+    against: Audit | None = None
 
     def __repr__(self) -> str:
         shown = ("accuracy", "auroc", "rmse", "delta_cf", "delta_cf_max", "r2")
@@ -196,13 +177,14 @@ class Audit:
         )
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{EVERY_METRIC[key].label}</th><td>{value:.4f}</td>"
-            f"<td>{self.intervals[key].low:.4f} to {self.intervals[key].high:.4f}</td></tr>"
-            for key, value in self.metrics.items()
-        )
-        title = f"{self.model.name} on {self.setup.dataset}, {self.setup.people:,} people"
-        return f"<table><caption>{escape(title)}</caption>{rows}</table>"
+        shown: str = _report().audit_html(self)
+        return shown
+
+    @property
+    def plot(self) -> Plots:
+        """Figures with matplotlib: `audit.plot.flips()`, `.groups()`, `.tradeoff()`, `.ego(id)`."""
+        plots: Plots = _report().Plots(self)
+        return plots
 
     @property
     def two_groups(self) -> bool:
@@ -246,8 +228,9 @@ class Audit:
     def to_frame(self) -> pd.DataFrame:
         """Everything that has an interval, one row each: `part name value low high people`.
 
-        The parts are "metric", "flips" (by protocol and intervention), "group" (name and share)
-        "causal model" (δCF under each) and "dose" (δCF at each).
+        The parts are "metric", "flips" (by protocol and intervention), "group" (number and share),
+        "margin" (attribute, number and share), "causal model" (δCF under each) and "dose" (δCF at
+        each).
         """
         everyone = len(self.people)
         counts = dict.fromkeys(self.metrics, everyone)
@@ -267,16 +250,34 @@ class Audit:
             ("flips", f"{row.protocol} {row.intervention}", row.rate, *row.interval, row.people)
             for row in self.flips
         ]
-        rows += [
-            ("group", f"{group.group} {key}", group.value(key), *interval, group.people(key))
-            for group in self.groups
-            for key, interval in group.intervals.items()
-        ]
+        for part, groups in (("group", self.groups), ("margin", self.margins)):
+            rows += [
+                (
+                    part,
+                    f"{one.attribute} {one.group} {key}".strip(),
+                    one.value(key),
+                    *ends,
+                    one.people(key),
+                )
+                for one in groups
+                for key, ends in one.intervals.items()
+            ]
         others = () if self.causal_models is None else self.causal_models.rows
         rows += [("causal model", row.model, row.rate, *row.interval, everyone) for row in others]
         doses = () if self.dose is None else self.dose.points
         rows += [("dose", f"{p.share:g}", p.rate, *p.interval, everyone) for p in doses]
         return pd.DataFrame(rows, columns=["part", "name", "value", "low", "high", "people"])
+
+    def ll144(self) -> pd.DataFrame:
+        """The tables that New York City's Local Law 144 asks for, one row for each category.
+
+        Columns: `categories` (an attribute, or all of them crossed), `category`, `answer`,
+        `applicants`, `share` (of the people whose category is known), `selected`, `selection_rate`,
+        `impact_ratio`; `above_median`, `scoring_rate` and `scoring_impact_ratio`, of the people
+        whose score is above the median; and `excluded`, why there is no impact ratio. People of
+        unknown category are counted in the last rows. See 6 RCNY § 5-301.
+        """
+        return ll144_table(self.people, self.names, self.target)
 
     def compare(self, other: Audit, *, level: float | None = None) -> Comparison:
         """This model against another one, person by person, in the same worlds.
@@ -305,6 +306,20 @@ class Audit:
             return found
         return replace(found, notes=(UNKNOWN_NOTE, *found.notes))
 
+    def compared(self, other: Audit, *, level: float | None = None) -> Audit:
+        """This audit with `compare(other)` and the other's figures: its page then shows both."""
+        bare = replace(
+            other,
+            people=pd.DataFrame(),
+            affected=(),
+            what_if=None,
+            diagnostics=None,
+            training=None,
+            comparison=None,
+            against=None,
+        )
+        return replace(self, comparison=self.compare(other, level=level), against=bare)
+
     def failures(self, *conditions: str) -> list[str]:
         """A sentence for each condition, such as "delta_cf > 0.05", that this audit meets."""
         parsed = [Condition.parse(text) for text in conditions]
@@ -313,41 +328,48 @@ class Audit:
 
     def turning_points(self, *conditions: str) -> list[str]:
         """For each bound on δCF, the dose from which it is exceeded, as a sentence."""
-        found = []
-        for condition in map(Condition.parse, conditions):
-            upper = condition.metric == "delta_cf" and condition.end is None
-            if self.dose is None or not upper or not condition.comparison.startswith(">"):
-                continue
-            share = self.dose.crossing(condition.number)
-            if share is None:
-                when = "at no dose: not even if the attribute caused all of"
-            elif share == 0:
-                when = "at every dose: even if the attribute caused nothing of"
-            else:
-                when = f"if the attribute caused more than {share:.0%} of"
-            found.append(f"δCF is {condition.bound} {when} the difference between the groups.")
-        return found
+        if self.dose is None:
+            return []
+        dose, parsed = self.dose, [Condition.parse(text) for text in conditions]
+        found = [condition.turning_point(dose) for condition in parsed]
+        return [sentence for sentence in found if sentence is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, without `people`; None where undefined."""
-        names = [item.name for item in fields(self) if item.name != "people"]
-        return {"format": FORMAT, **{name: json_ready(getattr(self, name)) for name in names}}
+        names = [item.name for item in fields(self) if item.name not in ("people", "against")]
+        found = {name: json_ready(getattr(self, name)) for name in names}
+        other = None if self.against is None else self.against.to_dict()
+        return {"format": FORMAT, **found, "against": other}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], people: pd.DataFrame) -> Audit:
         """From what `to_dict` gave and the table of people; an error where it is anything else."""
         if data["format"] != FORMAT:
             raise ValueError("an audit of another format")
-        return from_json(cls, {**data, "people": people})
+        found, other = from_json(cls, {**data, "people": people, "against": None}), None
+        if data.get("against") is not None:
+            other = cls.from_dict(data["against"], pd.DataFrame())
+        return replace(found, against=other)
 
-    def save(self, folder: Path | str) -> None:
-        """Write `people.parquet` and, once that is complete, `audit.json` to a folder."""
+    def save(self, folder: Path | str, *, beside: Sequence[str] = ()) -> None:
+        """Write the people, the hashes of all files and, once these are complete, `audit.json`.
+
+        Args:
+            folder: to write to.
+            beside: other files in it, which are complete, to be listed with their hashes.
+        """
         folder = Path(folder)
+        # Thousands of worlds: a number a line would be three times as large.
+        results = json_text(self.to_dict(), dense=("what_if",))
         if writes():
-            (folder / RESULTS).unlink(missing_ok=True)
+            for name in (RESULTS, SUMS):
+                (folder / name).unlink(missing_ok=True)
         with replacing(folder / PEOPLE) as temporary:
             self.people.to_parquet(temporary, index=False)
-        write_json(folder / RESULTS, self.to_dict())
+        write_people_csv(self.people, self.names, folder / PEOPLE_CSV)
+        if writes():
+            write_sums(folder, (PEOPLE, PEOPLE_CSV, *beside), {RESULTS: results})
+        write_text(folder / RESULTS, results)
 
     @classmethod
     def load(cls, folder: Path | str, *, people: bool = True) -> Audit:

@@ -59,6 +59,8 @@ class World:
         return self.make()
 
 
+# Differences from the factual graph where few people (rows) have other values.
+Few = Callable[[Tensor, Tensor], LocalWorld]
 # From a world of the audit's own causal model to another model's world at the same assignment.
 Make = Callable[[World], SensitiveGraph]
 ByRate = dict[float, list[World]]
@@ -73,6 +75,7 @@ class Alternative:
         meaning: what it assumes that the attribute changes.
         worlds: by rate; empty where the model cannot be fitted.
         error: why not.
+        local: the worlds in which few people change, as differences; None where it has none.
         part: whether it is a part of the own model, to see what matters, rather than a belief.
         check: finds out whether its people could exist; None where that is no question.
     """
@@ -81,6 +84,7 @@ class Alternative:
     meaning: str
     worlds: ByRate = field(repr=False)
     error: str | None = None
+    local: Few | None = field(default=None, repr=False)
     part: bool = False
     check: Callable[[], Credibility | None] = field(default=lambda: None, repr=False)
 

@@ -52,6 +52,7 @@ class Worlds:
             authors' files beside the causal model's, whose maps are learned from everybody.
         released_share: how much of a feature's change the softened worlds keep; as in the authors'
             files if not given.
+        factual_only: to have no worlds but the factual one, and no causal model.
 
     Attributes:
         people: mask of those whom the causal models' feature maps are learned from, see
@@ -67,6 +68,7 @@ class Worlds:
         seed: int = 0,
         protocol: str = "strict",
         released_share: float | None = None,
+        factual_only: bool = False,
     ) -> None:
         if draws < 1:
             raise ParameterError("draws", draws, "at least 1", "use 3 for a report")
@@ -87,9 +89,15 @@ class Worlds:
         self.people = None if protocol == "released" else judged_by(graph)
         self.causal_model = self._given = causal_model
         self.why_none = ""
-        if causal_model is None:
+        self.factual_only = factual_only
+        if factual_only:
+            self.causal_model = None
+            self.why_none = "no world but the factual one was asked for."
+        elif causal_model is None:
             values = sorted(set(graph.sens.tolist()))
-            if len(values) < 2:
+            if not graph.x.shape[1]:
+                self.why_none = "people have no features."
+            elif len(values) < 2:
                 kind = "has the value" if graph.continuous else "is in group"
                 self.why_none = f"everybody {kind} {values[0]:g}."
             else:
@@ -113,7 +121,7 @@ class Worlds:
             model = copy.copy(model).fit(graph, self.people)
         settings: dict[str, Any] = {"draws": self.draws, "seed": self.seed}
         settings |= {"protocol": self.protocol, "released_share": self.released_share}
-        return Worlds(graph, model, **settings)
+        return Worlds(graph, model, factual_only=self.factual_only, **settings)
 
     @cached_property
     def factual(self) -> World:

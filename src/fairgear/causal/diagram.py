@@ -12,6 +12,7 @@ from typing import Any, Self
 import yaml
 
 from fairgear.errors import FileError, ParameterError
+from fairgear.evidence import note_content
 
 SUFFIXES = (".yaml", ".yml", ".gml", ".dot", ".gv")
 _KEYS = ("parents", "resolving", "sensitive")
@@ -119,7 +120,9 @@ class Diagram:
             suffix, cls.from_dot
         )
         try:
-            return reader(path.read_text(encoding="utf-8"))
+            content = path.read_bytes()
+            note_content(path, content)
+            return reader(content.decode("utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             got, step = f"{type(error).__name__}: {error}", "check the path"
             raise FileError(f"diagram {path}", got, "a text file that can be read", step) from error

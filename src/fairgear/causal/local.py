@@ -7,7 +7,7 @@ checked again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -96,6 +96,24 @@ class LocalWorld:
         y[self.labelled.to(device)] = self.y.to(y)
         mechanism = None if self.forgets and len(rows) else factual.mechanism
         return factual.replace(x=x, y=y, sens=sens, mechanism=mechanism, **self._links())
+
+    def links_kept(self) -> Self:
+        """The same people on the factual links."""
+        return replace(
+            self,
+            removed=_NO_PAIRS,
+            added=_NO_PAIRS,
+            added_weight=_NO_WEIGHTS,
+            forgets=True,
+            make=None,
+        )
+
+    def with_features(self, x: Tensor) -> Self:
+        """The same with other features (m, d), except in the attribute's column."""
+        x, column = x.to(self.x.dtype, copy=True), self.factual.sens_column
+        if column is not None:
+            x[:, column] = self.sens.to(x.dtype)
+        return replace(self, x=x, forgets=True, make=None)
 
     def _links(self) -> dict[str, Tensor]:
         """The fields of edges that are not the factual ones."""

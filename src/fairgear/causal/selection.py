@@ -13,6 +13,7 @@ from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.synthetic import SyntheticCausalModel, SyntheticMechanism
 from fairgear.errors import ParameterError
+from fairgear.evidence import code_file, note_file
 from fairgear.graph import SensitiveGraph, SimilarityMechanism
 
 OWN = "own"
@@ -43,6 +44,7 @@ def named(name: str, graph: SensitiveGraph, people: Tensor | None = None) -> Cau
     if Path(name).suffix.lower() in SUFFIXES:
         return with_features(FeatureSequential(diagram=Diagram.read(name)), graph, people)
     if Path(name).is_file():
+        note_file(Path(name))
         return CausalModel.load(name)
     if name not in CAUSAL_MODELS and ":" not in name:
         known = ", ".join((OWN, *FEATURE_MODELS, *CAUSAL_MODELS))
@@ -50,7 +52,11 @@ def named(name: str, graph: SensitiveGraph, people: Tensor | None = None) -> Cau
         raise ParameterError(
             "causal model", repr(name), allowed, "choose one of them, or check the path"
         )
-    return CAUSAL_MODELS[name]().fit(graph, people)
+    kind = CAUSAL_MODELS[name]
+    source = code_file(name)
+    if source is not None:
+        note_file(source, "causal model")
+    return kind().fit(graph, people)
 
 
 def with_features(

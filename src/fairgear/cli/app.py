@@ -1,7 +1,7 @@
 """`fairgear`: its commands, and how every error becomes one line and an exit status.
 
-Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if, 130 interrupted,
-1 anything else.
+Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if or whose files
+`audit verify` finds changed, 130 interrupted, 1 anything else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from fairgear.cli.methods import methods_app
 from fairgear.cli.reproduce import reproduce_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
+from fairgear.cli.verify import NotVerified
 from fairgear.errors import FairgearError, LostRankError, UnfinishedError
+from fairgear.evidence import command
 from fairgear.version import installed_version
 
 app = App(
@@ -42,7 +44,7 @@ app = App(
     ),
     help_format="plaintext",
 )
-for command in (
+for one in (
     run_app,
     data_app,
     audit_app,
@@ -55,7 +57,7 @@ for command in (
     methods_app,
     datasets_app,
 ):
-    app.command(command)
+    app.command(one)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,10 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # when it is loaded, but writes nothing there until something is compiled with it.
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.dirname(__file__))
     try:
-        app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
+        with command(["fairgear", *tokens]):
+            app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
         # Here, where an error still becomes a line.
         sys.stdout.flush()
-    except ConditionsMet:
+    except (ConditionsMet, NotVerified):
         return 3
     except NotAccepted:
         return 2

@@ -19,6 +19,7 @@ from fairgear.cli.flags import (
     options_of,
 )
 from fairgear.cli.output import (
+    Format,
     Json,
     ends,
     interval_title,
@@ -41,8 +42,10 @@ audit_app = App(
         "fairgear audit mymodels:gcn bail",
         'fairgear audit "Rscript score.R {graph} {scores}" people.csv --sensitive sex \\\n'
         "    --label approved --edges friends.csv",
+        "fairgear audit scores.csv people.csv --sensitive sex --label approved",
         "fairgear audit runs/mine --against mymodels:gcn",
         'fairgear audit runs/mine --fail-if "delta_cf > 0.05"',
+        "fairgear audit runs/mine --format ll144",
         "fairgear audit export bail --out worlds",
         "fairgear audit score worlds",
     ),
@@ -73,6 +76,7 @@ def audit(
     device: Device = "auto",
     fail_if: FailIf = None,
     out: Path | None = None,
+    format: Format = "page",
     json: Json = False,
     settings: Settings = _DEFAULTS,
     data: AuditDataFlags = NO_AUDIT_DATA,
@@ -83,8 +87,10 @@ def audit(
     ----------
     model
         The folder of a run or a saved model; MODULE:NAME of Python code
-        (function of a graph, torch module, scikit-learn estimator); or
-        a command that reads {graph} and prints scores or writes {scores}.
+        (function of a graph, torch module, scikit-learn estimator); a command
+        that reads {graph} and prints scores or writes {scores}; or a file of
+        scores of people as they are, which needs no edges and tells of no
+        other world (columns id and score or answer).
     dataset
         A name from `fairgear datasets list`, or your own file as for
         `fairgear run`. [default: that of the run, or synthetic]
@@ -93,7 +99,8 @@ def audit(
     threshold
         Scores above it give label 1. [default: the model's own, or 0.5]
     graph_format
-        Of a command: csv, parquet or npz.
+        Of a command: csv or parquet, with the columns of your table; or npz,
+        with features as fairgear encodes them.
     time_limit
         Seconds of a command for one graph.
     out
@@ -101,6 +108,8 @@ def audit(
     """
     from fairgear.runs.audit_config import (
         audit_config,
+        is_scores,
+        of_scores,
         on_dataset,
         settings_of_run,
         training_people_note,
@@ -109,7 +118,10 @@ def audit(
 
     conditions = _conditions(fail_if)
     run = settings_of_run(model) or settings_of_run(against or "")
-    config = audit_config(merged(on_dataset(run, dataset), _typed(settings, data)))
+    values = merged(on_dataset(run, dataset), _typed(settings, data))
+    if is_scores(model):
+        values = of_scores(values, model, against)
+    config = audit_config(values)
 
     name = re.sub(r"[^A-Za-z0-9._]+", "-", f"{config.short_name}-{model}").strip("-.")[:80]
 
@@ -118,7 +130,7 @@ def audit(
     with process_group(device):
         from fairgear.runs.audits import run_audit
         from fairgear.runs.folder import AuditFolder
-        from fairgear.runs.model_spec import encoding_of, model_of
+        from fairgear.runs.model_spec import encoding_of, files_of, model_of
 
         def named(text: str) -> Any:
             return model_of(
@@ -127,6 +139,7 @@ def audit(
                 device=device,
                 graph_format=graph_format,
                 time_limit=time_limit,
+                id=config.data.id,
             )
 
         folder = AuditFolder(out if out is not None else Path("audits") / name)
@@ -140,9 +153,10 @@ def audit(
                 against=None if against is None else named(against),
                 encoding=encoding_of(model, against),
                 note=training_people_note(run, config),
+                files=files_of(model, against),
             )
         if rank() == 0:
-            _finish(results, folder, conditions, json=json)
+            _finish(results, folder, conditions, json=json, format=format)
 
 
 @audit_app.command
@@ -158,6 +172,9 @@ def export(
 ) -> None:
     """Write every graph of an audit, to be scored elsewhere.
 
+    Hand over the folder for-scoring in it. Keep key.json: it tells which
+    graph is the real one.
+
     Parameters
     ----------
     dataset
@@ -165,7 +182,8 @@ def export(
     out
         The folder to write; an interrupted export resumes.
     graph_format
-        csv, parquet or npz.
+        csv or parquet, with the columns of your table; or npz, with features as
+        fairgear encodes them.
     """
     from fairgear.runs.audit_config import audit_config
 
@@ -177,8 +195,10 @@ def export(
     if json:
         print_json({"out": str(out), "graphs": count})
         return
+    place = out / "for-scoring"
     print(  # noqa: T201
-        f"Wrote {count} graphs to {out}. Score each (see {out}/README.txt), then run: "
+        f"Wrote {count} graphs to {place}: hand that folder over, and keep {out / 'key.json'}. "
+        f"When {place / 'scores'} is complete (see {place / 'README.txt'}), run: "
         f"fairgear audit score {out}"
     )
 
@@ -192,6 +212,7 @@ def score(
     threshold: float | None = None,
     fail_if: FailIf = None,
     out: Path | None = None,
+    format: Format = "page",
     json: Json = False,
 ) -> None:
     """Audit the scores of exported graphs.
@@ -199,7 +220,8 @@ def score(
     Parameters
     ----------
     worlds
-        The folder that `fairgear audit export` wrote, with a file of scores for every graph.
+        The folder that `fairgear audit export` wrote, with key.json, and a file
+        of scores for every graph in for-scoring/scores.
     name
         What the report calls the model. [default: the folder's name]
     threshold
@@ -215,7 +237,7 @@ def score(
     folder = AuditFolder(out if out is not None else worlds / "audit")
     folder.claim_for_audit()
     results = audit_scores(worlds, folder, threshold=threshold, name=name)
-    _finish(results, folder, conditions, json=json)
+    _finish(results, folder, conditions, json=json, format=format)
 
 
 def _conditions(texts: list[str] | None) -> list[str]:
@@ -232,10 +254,20 @@ def _typed(settings: Any, data: Any) -> dict[str, Any]:
     return {**given(settings), **({"data": columns} if columns else {})}
 
 
-def _finish(results: Audit, folder: AuditFolder, conditions: list[str], *, json: bool) -> None:
+def _finish(
+    results: Audit, folder: AuditFolder, conditions: list[str], *, json: bool, format: str
+) -> None:
     """Show the results; where a condition holds, say so and end with its exit status."""
+    from fairgear.auditing.sums import renew_sums
+    from fairgear.report import ll144_markdown, write_ll144
+
+    if format == "ll144":
+        write_ll144(results, folder.ll144)
+        renew_sums(folder.path, *(file.name for file in folder.ll144_files))
     if json:
         print_json(results.to_dict())
+    elif format == "ll144":
+        print(ll144_markdown(results))  # noqa: T201
     else:
         _show(results)
         print(f"Report: {folder.report}   Model card: {folder.card}")  # noqa: T201

@@ -6,11 +6,12 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from fairgear.files import json_ready
+from fairgear.notebook import visible_text
 
 if TYPE_CHECKING:
     from fairgear.auditing import Audit
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"([-−+]?\d\S*( to \S+| \S{1,3})?|undefined|none|)$")
 _HELP = "Print the results as JSON, nothing else on stdout."
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help=_HELP)]
+_FORMAT_HELP = """ll144 also writes ll144.md and ll144.csv, the tables of New York
+City's Local Law 144, and prints them."""
+Format = Annotated[Literal["page", "ll144"], Parameter(name="--format", help=_FORMAT_HELP)]
 
 
 def print_json(value: Any) -> None:
@@ -33,14 +37,14 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     from rich.markup import escape
     from rich.table import Table
 
-    # Brackets in a file's name are no markup, and colons no emoji.
-    table = Table(title=escape(title), title_justify="left")
+    # Brackets in a file's name are no markup, colons no emoji, and nothing steers the terminal.
+    table = Table(title=escape(visible_text(title)), title_justify="left")
     for position, column in enumerate(columns):
         cells = [str(row[position]) for row in rows]
         words = position == 0 or not all(_NUMBER.match(cell) for cell in cells)
         table.add_column(column, justify="left" if words else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+        table.add_row(*(escape(visible_text(str(cell))) for cell in row))
     Console(emoji=False).print(table)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from cyclopts import App
 
 from fairgear.cli.flags import NO_DATA, DataFlags, Device, Flag, examples, given
-from fairgear.cli.output import Json, print_json
+from fairgear.cli.output import Format, Json, print_json
 
 report_app = App(
     name="report",
@@ -24,21 +24,37 @@ embed_app = App(
 
 
 @report_app.default
-def report(run: Path, /, *, out: Path | None = None, json: Json = False) -> None:
-    """Write the page of a finished run or audit.
+def report(
+    run: Path, /, *, out: Path | None = None, format: Format = "page", json: Json = False
+) -> None:
+    """Write the page of a finished run or audit, or its tables.
 
     Parameters
     ----------
     run
         The folder of a run or of an audit.
     out
-        The page to write. [default: report.html in that folder]
+        The page to write, or the tables as Markdown, with a .csv beside it.
+        [default: report.html or ll144.md in that folder]
     """
     from fairgear.auditing import Audit
-    from fairgear.report import write_page
+    from fairgear.auditing.sums import renew_sums
+    from fairgear.report import ll144_markdown, write_ll144, write_page
 
+    if format == "ll144":
+        audit, path = Audit.load(run), run / "ll144.md" if out is None else out
+        write_ll144(audit, path)
+        if out is None:
+            renew_sums(run, path.name, path.with_suffix(".csv").name)
+        if json:
+            print_json({"ll144": str(path)})
+        else:
+            print(ll144_markdown(audit))  # noqa: T201
+        return
     page = run / "report.html" if out is None else out
     write_page(Audit.load(run), page)
+    if out is None:
+        renew_sums(run, page.name)
     if json:
         print_json({"report": str(page)})
     else:

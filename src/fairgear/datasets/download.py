@@ -20,6 +20,7 @@ from urllib.request import Request, urlopen
 
 from fairgear.caching import cache_folder, keep
 from fairgear.errors import FileError
+from fairgear.evidence import note_known
 from fairgear.files import replacing, temporary_folder
 from fairgear.progress import bar, log
 
@@ -30,6 +31,8 @@ FAIRGNN = "https://raw.githubusercontent.com/EnyanDai/FairGNN/main/dataset"
 SILENCE = 30.0
 PATIENCE = 600.0
 _CHUNK = 1 << 16
+# The role of such files among those that were read.
+DATASET = "dataset"
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,20 @@ class _DownloadFailed(Exception):
 
 def fetch(file: RemoteFile) -> Path:
     """The verified file: from $FAIRGEAR_DATA, from the cache, or downloaded."""
+    found = _verified(file)
+    note_known(DATASET, file.path, file.sha256, file.size)
+    return found
+
+
+def local(path: str) -> Path:
+    """Where a file of a dataset is on this machine, by its path in `RemoteFile`, if it is."""
+    own = _own_folder()
+    if own is not None and (own / path).exists():
+        return own / path
+    return cache_folder() / "datasets" / path
+
+
+def _verified(file: RemoteFile) -> Path:
     own = _own_folder()
     if own is not None and (found := _in_own_folder(own, file)) is not None:
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from fairgear.column_names import said_kinds, sensitive_columns, unknown_column
 from fairgear.delimited import names_in
 from fairgear.errors import FileError, ParameterError
+from fairgear.evidence import file_hash, note_file
 from fairgear.files import read_errors
 from fairgear.settings import SEED, Config, OneOf, Range
 
@@ -67,7 +67,7 @@ class FileOptions(Config):
     missing: Annotated[str, OneOf("refuse", "impute", "drop")] = "refuse"
     """Empty cells: refuse, impute or drop. [default: refuse]"""
     sha256: str = ""
-    """The hash of the files' content; a run notes it and refuses to resume with other content."""
+    """SHA-256 of the file and of its edges; a run notes them and resumes with no others."""
 
     def __post_init__(self) -> None:
         for option in ("drop", "categorical", "sensitive_kind"):
@@ -261,18 +261,29 @@ class GraphSource(Config):
         path = str(Path(self.dataset).resolve())
         return replace(self, dataset=path, data=replace(self.data, edges=edges))
 
-    def load(self, *, split: bool = True, model: Path | None = None) -> SensitiveGraph:
+    def roles(self) -> dict[str, str]:
+        """What its files are, by path."""
+        if not self.is_path:
+            return {}
+        graph = self._is_stored or Path(self.dataset).suffix.lower() in (".pt", ".graphml")
+        edges = {self.data.edges: "edges"} if self.data.edges else {}
+        return {self.dataset: "graph" if graph else "table", **edges}
+
+    def load(
+        self, *, split: bool = True, model: Path | None = None, linked: bool = True
+    ) -> SensitiveGraph:
         """The graph, with unknown values of the sensitive attribute as in its first completion.
 
         Args:
             split: whether to give it the masks of the split.
             model: the folder of a saved model; a file is encoded as the model's training data.
+            linked: whether a table must have edges; without any, it is read as people alone.
         """
         from fairgear.graph import complete
 
-        return complete(self._loaded(split, model))
+        return complete(self._loaded(split, model, linked))
 
-    def _loaded(self, split: bool, model: Path | None) -> SensitiveGraph:
+    def _loaded(self, split: bool, model: Path | None, linked: bool) -> SensitiveGraph:
         from fairgear.datasets import DATASETS, load
         from fairgear.graph import SPLITS, splits
 
@@ -280,7 +291,7 @@ class GraphSource(Config):
         if split and not (self.is_path and self.split == splits.GIVEN):
             _ = SPLITS[self.split]
         if self.is_path:
-            graph = self._read(model)
+            graph = self._read(model, linked)
             return splits.split_file(graph, self.split, seed=self.seed) if split else graph
         dataset = DATASETS[self.dataset]
         options = {"seed": self.graph_seed} if dataset.sampled else {}
@@ -288,14 +299,16 @@ class GraphSource(Config):
             return dataset.load(**options)
         return load(self.dataset, split=self.split, split_seed=self.seed, **options)
 
-    def _read(self, model: Path | None) -> SensitiveGraph:
+    def _read(self, model: Path | None, linked: bool) -> SensitiveGraph:
         from fairgear.graph import open_stored, read_graph
         from fairgear.graph.tables import Encoding
 
         encoding = None if model is None else Encoding.of_folder(model)
         if not self._is_stored:
             columns, edges = self.data.columns(), self.data.edges or None
-            return read_graph(self.dataset, columns, edges, encoding=encoding)
+            return read_graph(self.dataset, columns, edges, encoding=encoding, linked=linked)
+        for path in sorted(Path(self.dataset).iterdir()):
+            note_file(path)
         graph = open_stored(self.dataset)
         own: Encoding | None = graph.get("encoding")
         if encoding is not None and (own is None or asdict(own) != asdict(encoding)):
@@ -310,11 +323,11 @@ class GraphSource(Config):
     def _content_hash(self) -> str:
         if self._is_stored:
             return str(self._stored_meta()["fingerprint"])
-        digest = hashlib.sha256()
+        found = []
         for path in filter(None, (self.dataset, self.data.edges)):
-            with read_errors(path), Path(path).open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        return digest.hexdigest()
+            with read_errors(path):
+                found.append(file_hash(Path(path), "").sha256)
+        return " ".join(found)
 
     def _has_masks(self) -> bool:
         if self._is_stored:

@@ -30,6 +30,7 @@ def read_graph(
     edges: Path | str | None = None,
     *,
     encoding: Encoding | None = None,
+    linked: bool = True,
 ) -> SensitiveGraph:
     """The graph of a file.
 
@@ -39,11 +40,12 @@ def read_graph(
         edges: for a table, the file of its edges: .csv, .tsv, .txt, .edges or .parquet. Whether
             they have directions and weights, `columns` says.
         encoding: of a model's training table, to encode this one alike.
+        linked: whether there must be edges; see `table_graph`.
     """
-    if Path(path).suffix.lower() in TABLES:
+    if Path(path).suffix.lower() in TABLES and linked:
         # Before a large file is read.
         columns.check_edges(given=edges is not None)
-    return read_source(path, columns, edges, encoding=encoding).graph(encoding)
+    return read_source(path, columns, edges, encoding=encoding).graph(encoding, linked=linked)
 
 
 def read_source(

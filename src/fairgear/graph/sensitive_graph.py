@@ -201,6 +201,11 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         edges = f"{self.num_undirected_edges:,} {kind}"
         return f"SensitiveGraph({self.name!r}: {people:,} people, {edges}, {features} features)"
 
+    def _repr_html_(self) -> str:
+        from fairgear.graph.summary import graph_html
+
+        return graph_html(self)
+
     @property
     def num_undirected_edges(self) -> int:
         """Edges counted once; each arc of a directed graph is one."""

@@ -162,6 +162,11 @@ class Method(ABC):
         shown = ", ".join(f"{k}={v!r}" for k, v in {**changed, "seed": self.seed}.items())
         return f"{type(self).__name__}({shown})"
 
+    def _repr_html_(self) -> str:
+        from fairgear.methods.summary import method_html
+
+        return method_html(self)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All arguments of the constructor, as scikit-learn's `clone` needs them."""
         return {"seed": self.seed, "device": self.device, **_by_name(self.config)}

@@ -224,6 +224,21 @@ def at_the_edge(y: Integers, value: float) -> bool:
     return bool(min(y.sum(), (1 - y).sum()) * min(value, 1 - value) < MIN_COMMUNITIES)
 
 
+def auroc_estimate(
+    y: Integers,
+    scores: Floats,
+    clusters: Values,
+    *,
+    draws: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """AUROC of some people by itself, as `evaluate_predictions` has it."""
+    cluster = as_clusters("clusters", clusters, len(y))
+    weights = multiplicities(cluster, draws=draws, seed=seed)
+    return _auroc_estimate(y, scores, cluster, weights, level)
+
+
 def _auroc_estimate(
     y: Integers, scores: Floats, clusters: Integers, weights: Floats, level: float
 ) -> Estimate:

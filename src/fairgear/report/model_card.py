@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-
 from fairgear.auditing import Audit
 from fairgear.metrics import EVERY_METRIC
+from fairgear.report.governance import assumptions, bias_terms, data_governance
+from fairgear.report.markdown import bullets, inline, line, table
 from fairgear.report.numbers import between, level_of, measure
 from fairgear.report.sections.flips import causal_model_name, flip_section
-from fairgear.report.sections.groups import group_section
+from fairgear.report.sections.groups import Cell, group_section
 from fairgear.report.sections.headline import headline
 from fairgear.report.sections.unknown import unknown_section
+from fairgear.report.sections.unmeasured import not_measured
 
 _READING = "δCF is the share of people whose answer changes when everybody's sensitive attribute is"
 _WORLDS_OF_TWO = (
@@ -27,9 +27,6 @@ _USELESS = (
     "Read it only beside accuracy and AUROC: a model that gives everybody the same answer has "
     "δCF 0 and is useless."
 )
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
-# Characters that make a heading, a list, a rule or a table's rule of a line that begins with them.
-_OPENING = re.compile(r"^(?:(?=[#+=:-])|(\d+)(?=[.)]))")
 
 
 def model_card(audit: Audit) -> str:
@@ -45,17 +42,20 @@ def model_card(audit: Audit) -> str:
     findings = [] if audit.probes is None else audit.probes.findings()
     parts = [
         "## Fairness audit (fairgear)",
-        _line(" ".join((named, *first.answers, *findings))),
-        _bullets([f"{name}: {value}" for name, value in first.facts]),
+        line(" ".join((named, *first.answers, *findings))),
+        bullets([f"{name}: {value}" for name, value in first.facts]),
         _reading(audit),
         "### Measures",
         _metrics(audit, level),
         *_flips(audit, level),
         "### By group",
-        _groups(audit),
+        *_groups(audit),
         *_unknown(audit),
         *_causal_models(audit, level),
-        *(["### Cautions and notes", _bullets(cautions)] if cautions else []),
+        *assumptions(audit),
+        *data_governance(audit),
+        *bias_terms(audit),
+        *(["### Cautions and notes", bullets(cautions)] if cautions else []),
         *_provenance(audit),
     ]
     return "\n\n".join(parts) + "\n"
@@ -73,13 +73,13 @@ def _metrics(audit: Audit, level: str) -> str:
         for k, metric in EVERY_METRIC.items()
         if k in audit.metrics
     ]
-    return _table(("measure", "better", "value", level), rows, words=2)
+    return table(("measure", "better", "value", level), rows, words=2)
 
 
 def _flips(audit: Audit, level: str) -> list[str]:
     section = flip_section(audit)
     if section is None:
-        return []
+        return ["### Whose answer changes, by intervention", f"Not measured: {not_measured(audit)}"]
     rows = [
         (
             row.protocol,
@@ -94,16 +94,33 @@ def _flips(audit: Audit, level: str) -> list[str]:
     header = ("world", "question", "flips", level, *section.ways)
     meanings = [f"{name}: {meaning}" for name, meaning in section.protocols]
     title = "### Whose answer changes, by intervention"
-    return [title, _table(header, rows, words=2), _bullets(meanings)]
+    return [title, table(header, rows, words=2), bullets(meanings)]
 
 
-def _groups(audit: Audit) -> str:
+def _groups(audit: Audit) -> list[str]:
     section = group_section(audit)
-    rows = [
-        (row.name, *(f"{value} ({ends})" if ends else value for value, ends in row.cells), row.gap)
-        for row in section.rows
+    header = ("people", "how many", "label unknown", *(one.name for one in section.columns))
+    # The people whose attribute is unknown stand below the last groups.
+    tables: list[tuple[str, list[tuple[str, ...]]]] = []
+    for block in section.blocks:
+        if block.title or not tables:
+            tables.append((block.title, []))
+        rows = tables[-1][1]
+        rows += [(of.name, of.people, of.unlabelled, *map(_cell, of.cells)) for of in block.lines]
+        rows += [(block.gap_of, "", "", *block.gaps)] if block.gaps else []
+    shown = [
+        text
+        for title, rows in tables
+        for text in ([line(f"By {title}:")] if title else []) + [table(header, rows)]
     ]
-    return _table(("people", *section.groups, section.gap_of), rows)
+    meanings = [f"{column.name}: {column.meaning}" for column in section.columns]
+    return [*shown, bullets([*meanings, *section.tests])]
+
+
+def _cell(cell: Cell) -> str:
+    """A figure with its interval, and on which side of the four-fifths line it is."""
+    shown = f"{cell.value} ({cell.interval})" if cell.interval else cell.value
+    return f"{shown}: {cell.words}" if cell.words else shown
 
 
 def _unknown(audit: Audit) -> list[str]:
@@ -115,9 +132,9 @@ def _unknown(audit: Audit) -> list[str]:
     title, sentences = "### People whose attribute is unknown", (*found.sentences, *found.legend)
     return [
         title,
-        _bullets(sentences),
-        _table(("people", "in all", "unknown"), found.parts),
-        _table(header, rows),
+        bullets(sentences),
+        table(("people", "in all", "unknown"), found.parts),
+        table(header, rows),
     ]
 
 
@@ -139,37 +156,22 @@ def _causal_models(audit: Audit, level: str) -> list[str]:
     ]
     header = ("causal model", "what it assumes", "remark", "flips", level)
     title = "### How the answer depends on the causal model"
-    return [title, _line(found.verdict), _table(header, rows, words=3)]
+    return [title, line(found.verdict), table(header, rows, words=3)]
 
 
 def _provenance(audit: Audit) -> list[str]:
-    """One line: the version, the data and when."""
+    """The version and when, the command, and the files that were read."""
     found = audit.provenance
     if found is None:
         return []
     known = (
-        f"fairgear {found.version}, seed {found.seed}, data SHA-256 {found.data_sha256}, "
-        f"finished {found.finished}"
+        f"fairgear {found.version}, Python {found.python}, PyTorch {found.torch}, "
+        f"seed {found.seed}, graph fingerprint {found.graph_fingerprint}, finished {found.finished}"
     )
-    return [f"Measured by {_inline(known)}."]
-
-
-def _inline(text: str) -> str:
-    """`text` on one line, with everything escaped that Markdown or HTML would act upon."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
-
-
-def _line(text: str) -> str:
-    """The same at the beginning of a line or of a list item."""
-    return _OPENING.sub(r"\1\\", _inline(text))
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
-    """A table; the first `words` columns are words, the others numbers, set right."""
-    rule = [":---" if place < words else "---:" for place in range(len(header))]
-    lines = [[_inline(cell) for cell in header], rule, *([_inline(c) for c in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def _bullets(sentences: Sequence[str]) -> str:
-    return "\n".join(f"- {_line(sentence)}" for sentence in sentences)
+    rows = [(file.path, file.role, file.sha256) for file in found.files]
+    return [
+        "### Where the numbers come from",
+        f"Measured by {inline(known)}.",
+        *([f"Command: {inline(found.command)}"] if found.command else []),
+        *([table(("file that was read", "what", "SHA-256"), rows, words=3)] if rows else []),
+    ]

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from fairgear.auditing.result import Names
+from fairgear.auditing.names import Names
 from fairgear.graph.targets import Target
 from fairgear.metrics import Interval
 
@@ -139,12 +139,6 @@ def ways(target: Target, names: Names) -> tuple[str, str]:
         return "upwards", "downwards"
     no, yes = names.classes if len(names.classes) == 2 else ("0", "1")
     return f"{no} to {yes}", f"{yes} to {no}"
-
-
-def answer_one(text: str, names: Names) -> str:
-    """`text` with the name of answer 1 in brackets."""
-    known = names.classes
-    return text.replace("answer 1", f"answer 1 ({known[1]})") if len(known) == 2 else text
 
 
 def attribute_name(names: Names) -> str:

@@ -20,6 +20,7 @@ from fairgear.report import numbers
 from fairgear.report.sections.comparison import comparison_chart, comparison_verdict
 from fairgear.report.sections.diagnostics import diagnostics_section
 from fairgear.report.sections.diagram import drawing
+from fairgear.report.sections.explorer import explorer_section
 from fairgear.report.sections.flips import (
     causal_model_chart,
     causal_model_name,
@@ -30,8 +31,10 @@ from fairgear.report.sections.flips import (
 from fairgear.report.sections.generator import generator_section
 from fairgear.report.sections.groups import group_section
 from fairgear.report.sections.headline import headline
+from fairgear.report.sections.side_by_side import side_by_side
 from fairgear.report.sections.training import training_section
 from fairgear.report.sections.unknown import unknown_section
+from fairgear.report.sections.unmeasured import not_measured, unmeasured
 from fairgear.report.sections.verdict import verdict
 from fairgear.report.text import on_page
 from fairgear.report.world_words import world_words
@@ -60,11 +63,11 @@ _FILTERS = (
     world_words,
 )
 # Joined into one of each: the page's policy allows one script, by its hash.
-_STYLES = ("page.css",)
-_SCRIPTS = ("page.js",)
+_STYLES = ("page.css", "groups.css", "explorer.css", "evidence.css", "comparison.css")
+_SCRIPTS = ("page.js", "ego.js", "facets.js", "explorer.js")
 _FACTS = {
     "version": "fairgear",
-    "data_sha256": "data, SHA-256",
+    "graph_fingerprint": "graph fingerprint (of no file)",
     "python": "Python",
     "torch": "PyTorch",
 }
@@ -96,12 +99,16 @@ def render_page(audit: Audit) -> str:
         **parts,
         audit=audit,
         contents=_contents(audit, parts),
+        unmeasured=unmeasured(audit),
+        not_measured=not_measured(audit),
         metrics=EVERY_METRIC,
         level=numbers.level_of(audit.setup.level),
         attribute_name=numbers.attribute_name(audit.names),
         verdict=verdict(audit),
         headline=headline(audit),
         flips=flip_section(audit),
+        sides=side_by_side(audit),
+        explorer=audit.what_if and explorer_section(audit, audit.what_if),
         diagram=audit.diagnostics and drawing(audit.diagnostics),
         groups=group_section(audit),
         # How the audit was made, then the settings of the command.
@@ -120,13 +127,15 @@ def _contents(audit: Audit, parts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The sections that the page has: their ids, which name their templates too, and titles."""
     every = (
         ("verdict", "Verdict", True),
+        ("explorer", "What if?", audit.what_if and audit.what_if.people),
         ("comparison", "Comparison", audit.comparison),
         ("groups", "Groups", True),
         ("flips", "Flips", True),
         ("causal-models", "Other causal models", audit.causal_models),
         ("causal-model", "Causal model", parts["diagnostics"]),
         ("unknown", "Unknown attribute", parts["unknown"]),
-        ("affected", "Most affected people", audit.affected),
+        # Where there is an explorer, it has them.
+        ("affected", "Most affected people", audit.affected and not audit.what_if),
         ("measures", "All measures", True),
         ("generator", "Generator", parts["generator"]),
         ("training", "Training", parts["stages"]),
@@ -135,7 +144,8 @@ def _contents(audit: Audit, parts: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("provenance", "Provenance", True),
         ("reading", "How to read this", True),
     )
-    return [(id, title) for id, title, present in every if present]
+    said = unmeasured(audit)
+    return [(id, title) for id, title, present in every if present or id in said]
 
 
 def _settings(title: str, values: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -163,11 +173,11 @@ def _notes(audit: Audit) -> list[str]:
 
 
 def _facts(audit: Audit) -> list[tuple[str, str]]:
-    """The provenance without its stages."""
+    """The provenance without what has a place of its own."""
     return [
         (_FACTS.get(key, key.replace("_", " ")), str(value))
         for key, value in (json_ready(audit.provenance) or {}).items()
-        if key != "stages" and value != ""
+        if key not in ("stages", "files", "command") and value != ""
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairgear.auditing.effects import AVERAGE
-from fairgear.auditing.result import Names
+from fairgear.auditing.names import Names
 from fairgear.graph.attributes import LEVELS
 from fairgear.report.numbers import group_words, own_attribute, plain
 

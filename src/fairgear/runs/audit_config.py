@@ -13,6 +13,10 @@ from fairgear.runs.config import read_yaml
 from fairgear.settings import OneOf, Range
 
 SPLIT_PARTS = ("test", "val", "train")
+# What a file of scores may be; a run's or a model's folder has no such ending.
+SCORE_ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".npy")
+# Settings of other worlds, which no file of scores tells of.
+_OF_WORLDS = ("draws", "self_people", "affected_people", "causal", "other_causal_models")
 PARTS = (*SPLIT_PARTS, "all")
 # What a run and an audit of its model have in common.
 _SHARED = tuple(item.name for item in fields(GraphSource))
@@ -32,6 +36,9 @@ class AuditConfig(GraphSource):
     affected_people: Annotated[int | None, Range(0, 2**31)] = None
     """Most affected people to examine neighbour by neighbour.
     [default: 3 for a command, else 10]"""
+    what_if_people: Annotated[int | None, Range(0, 2**31)] = None
+    """People shown one by one in other worlds. [default: 60, or 10 where
+    each world takes the whole graph]"""
     causal: str = "own"
     """own (the graph's), shift, quantile, gaussian, …, a diagram of
     yours (.yaml, .gml, .dot), MODULE:NAME, or a saved model. [default: own]"""
@@ -70,6 +77,28 @@ def on_dataset(values: Mapping[str, Any], dataset: str | None) -> dict[str, Any]
         # Another table with the same columns, but other content.
         kept["data"] = {k: v for k, v in values["data"].items() if k not in ("sha256", "edges")}
     return {**kept, "dataset": dataset}
+
+
+def is_scores(model: str | None) -> bool:
+    """Whether the command line names a file of scores, not a model."""
+    if model is None or "{graph}" in model:
+        return False
+    return Path(model).suffix.lower() in SCORE_ENDINGS and not Path(model).is_dir()
+
+
+def of_scores(values: Mapping[str, Any], model: str, against: str | None) -> dict[str, Any]:
+    """The settings of an audit of scores: of everybody, and of no other world."""
+    if against is not None and not is_scores(against):
+        got, allowed = f"{against} beside the scores in {model}", "another file of scores"
+        raise ParameterError("--against", got, allowed, "audit the two one after the other")
+    if "dataset" not in values:
+        got, allowed = "none beside a file of scores", "the table of the people who were scored"
+        raise ParameterError("DATA", got, allowed, f"name it: fairgear audit {model} people.csv")
+    wrong = next((name for name in (*_OF_WORLDS, "protocol") if name in values), None)
+    if wrong is not None:
+        got, allowed = "it beside a file of scores", "a model that can be asked about other worlds"
+        raise ParameterError(f"--{wrong.replace('_', '-')}", got, allowed, "leave it out")
+    return {"nodes": "all", **values}
 
 
 def training_people_note(run: Mapping[str, Any], config: AuditConfig) -> str | None:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from fairgear.auditing import Adapter, Audit, FolderAdapter, Worlds, audit, export_worlds
+from fairgear.auditing import (
+    Adapter,
+    Audit,
+    FolderAdapter,
+    ScoresAdapter,
+    Worlds,
+    audit,
+    export_worlds,
+)
 from fairgear.auditing.exchange import read_manifest
 from fairgear.auditing.people import person_ids
 from fairgear.auditing.provenance import Stages
 from fairgear.auditing.worlds import judged_by
 from fairgear.causal import CausalModel, named
 from fairgear.errors import FileError, ParameterError
+from fairgear.evidence import FileHash, note_content, reading
 from fairgear.files import read_errors
 from fairgear.graph import SensitiveGraph
 from fairgear.progress import log
@@ -31,6 +41,7 @@ def run_audit(
     against: Adapter | None = None,
     encoding: Path | None = None,
     note: str | None = None,
+    files: Sequence[FileHash] = (),
 ) -> Audit:
     """Audit a model, and compare it with `against` if given; writes the folder.
 
@@ -41,19 +52,26 @@ def run_audit(
         against: another model, audited on the same counterfactuals.
         encoding: the folder of a saved model; a file is encoded as the model's training data.
         note: a sentence to read with the results.
+        files: those of the models.
     """
     stages = Stages()
     if note is not None:
         log(note)
         for adapter in filter(None, (model, against)):
             adapter.notes = (note, *adapter.notes)
-    with stages.stage("loading the graph"):
-        graph = _load(config, encoding)
+    with stages.stage("loading the graph"), reading(_roles(config)) as read:
+        scores = model.factual_only
+        graph = _load(config, encoding, linked=not scores)
         if against is not None and not graph.target.is_binary:
             got, step = f"labels of {graph.target.words}", "audit the two one after the other"
             raise ParameterError("--against", got, "labels of two classes", step)
-        worlds = _worlds(config, graph)
-        nodes = _people(config, graph)
+        if against is not None and against.factual_only and not scores:
+            got, allowed = "a file of scores beside a model", "another model"
+            raise ParameterError("--against", got, allowed, "audit the two one after the other")
+        worlds = Worlds(graph, seed=config.seed, factual_only=True) if scores else None
+        worlds = worlds or _worlds(config, graph)
+        nodes = None if scores and config.nodes == "all" else _people(config, graph)
+    stages.files = (*read.files, *files)
     return _audited(config, worlds, nodes, model, folder, stages, against=against)
 
 
@@ -80,29 +98,31 @@ def audit_scores(
     exported: Path, folder: AuditFolder, *, threshold: float | None = None, name: str | None = None
 ) -> Audit:
     """Audit the scores in a folder of exported worlds; writes the folder of the audit."""
-    manifest = read_manifest(exported)
+    with reading(default="manifest") as read:
+        manifest = read_manifest(exported)
     settings = manifest.about.get("audit")
     if not isinstance(settings, Mapping):
         got = "worlds that were not exported by fairgear audit export"
-        allowed = "its folder, whose manifest names the data"
+        allowed = "its folder, whose key names the data"
         step = "use fairgear.audit(FolderAdapter(folder), graph) in Python"
         raise FileError(f"folder {exported}", got, allowed, step)
     config = audit_config(settings, listed=False)
     model = FolderAdapter(exported, name=name, threshold=threshold)
     stages = Stages()
-    with stages.stage("loading the graph"):
+    with stages.stage("loading the graph"), reading(_roles(config)) as data:
         graph = _load(config)
         worlds = _worlds(config, graph)
         model.check(worlds)
         # The people of the export, whatever a file of ids says by now.
         audited = torch.isin(graph.node_id, torch.tensor(manifest.audited))
+    stages.files = (*data.files, *read.files)
     return _audited(config, worlds, audited, model, folder, stages)
 
 
 def _audited(
     config: AuditConfig,
     worlds: Worlds,
-    nodes: Tensor,
+    nodes: Tensor | None,
     model: Adapter,
     folder: AuditFolder,
     stages: Stages,
@@ -110,32 +130,43 @@ def _audited(
     against: Adapter | None = None,
 ) -> Audit:
     def audited(adapter: Adapter) -> Audit:
-        with stages.stage(f"auditing {adapter.name}"):
+        with stages.stage(f"auditing {adapter.name}"), reading(default="scores") as read:
             found = audit(
                 adapter,
                 worlds,
                 nodes=nodes,
                 self_people=config.self_people,
                 affected_people=config.affected_people,
+                what_if_people=config.what_if_people,
                 other_causal_models=config.other_causal_models,
                 level=config.level,
             )
+        # Not what a command wrote in between.
+        if isinstance(adapter, FolderAdapter | ScoresAdapter):
+            stages.files = (*stages.files, *read.files)
         return replace(found, config=config.to_dict())
 
     first = audited(model)
     second = None if against is None else audited(against)
     provenance = stages.provenance(worlds.graph, worlds.seed)
     if second is not None:
-        first = replace(first, comparison=first.compare(second))
+        first = first.compared(second)
         folder.against.write(replace(second, provenance=provenance))
     first = replace(first, provenance=provenance)
     folder.write(first)
     return first
 
 
-def _load(config: AuditConfig, model: Path | None = None) -> SensitiveGraph:
+def _roles(config: AuditConfig) -> dict[str, str]:
+    """What the files that the settings name are read as."""
+    named = {config.nodes: "list of people", config.causal: "causal model"}
+    return {**config.roles(), **{path: role for path, role in named.items() if Path(path).exists()}}
+
+
+def _load(config: AuditConfig, model: Path | None = None, *, linked: bool = True) -> SensitiveGraph:
     """The graph; a file is not split unless a part of the split is audited."""
-    return config.load(split=config.needs_split or not config.is_path, model=model)
+    split = config.needs_split or not config.is_path
+    return config.load(split=split, model=model, linked=linked)
 
 
 def _worlds(config: AuditConfig, graph: SensitiveGraph) -> Worlds:
@@ -167,7 +198,10 @@ def _listed(path: Path, graph: SensitiveGraph) -> Tensor:
     """The rows of the people whose ids or names a file lists, one a line."""
     try:
         with read_errors(path):
-            lines = path.read_text(encoding="utf-8").split("\n")
+            content = path.read_bytes()
+        note_content(path, content)
+        # Lines end as on any system; each is stripped below.
+        lines = re.split(r"[\r\n]", content.decode("utf-8"))
     except UnicodeDecodeError:
         lines = ["no text"]
     wanted = [line.strip() for line in lines if line.strip()]

@@ -21,6 +21,7 @@ _QUICK = {"steps": 40, "estimator_steps": 40, "trees": 50}
 _QUICK_AUDIT: dict[str, Any] = {
     "self_people": 50,
     "affected_people": 3,
+    "what_if_people": 10,
     "other_causal_models": False,
 }
 
@@ -39,6 +40,8 @@ class RunConfig(GraphSource):
     """Most people whose own attribute alone is flipped, in one world each."""
     affected_people: Annotated[int, Range(0, 10**9)] = 10
     """Most affected people who are examined neighbour by neighbour."""
+    what_if_people: Annotated[int, Range(0, 10**9)] = 60
+    """Most people who are shown one by one in other worlds."""
     other_causal_models: bool = True
     """Whether to measure δCF under a family of causal models, and by dose."""
     protocol: Annotated[str, OneOf("strict", "released")] = "strict"

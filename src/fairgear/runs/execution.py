@@ -10,6 +10,7 @@ from fairgear.auditing import Audit, Training, Worlds, audit, generator_error
 from fairgear.auditing.provenance import Stages
 from fairgear.causal import SyntheticMechanism
 from fairgear.distributed import on_rank0
+from fairgear.evidence import TRAINED, folder_hashes, reading
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.tables import ENCODING
 from fairgear.methods import METHODS, Method
@@ -67,7 +68,7 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
     model: Method = method(seed=config.seed, device=config.device, **config.settings)
     device = model.torch_device().type
     stages = Stages()
-    with stages.stage("loading the graph"):
+    with stages.stage("loading the graph"), reading(config.roles()) as read:
         graph = config.load()
     # Before the folder is made: data that cannot be trained on must leave nothing behind.
     kinds = {"several_groups": method.several_groups, "number_of_s": method.number_of_s}
@@ -83,9 +84,11 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
             worlds,
             self_people=config.self_people,
             affected_people=config.affected_people,
+            what_if_people=config.what_if_people,
             other_causal_models=config.other_causal_models,
         )
         training = _training(model, graph)
+    stages.files = (*read.files, *folder_hashes(folder.model, TRAINED, name=folder.model.name))
     found = replace(
         found,
         training=training,

@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-from fairgear.auditing.result import PEOPLE, RESULTS, Audit
+from fairgear.auditing.result import PEOPLE, PEOPLE_CSV, RESULTS, Audit
+from fairgear.auditing.sums import SUMS
 from fairgear.errors import FileError
 from fairgear.files import TEMPORARY, create, remove_leftovers, write_text, writes
 from fairgear.report import model_card, write_page
@@ -18,14 +19,17 @@ AGAINST = "against"
 
 
 class AuditFolder:
-    """`audit.json`, `people.parquet`, `report.html` and `model-card.md`."""
+    """`audit.json`, people as Parquet and CSV, `report.html`, `model-card.md` and `SHA256SUMS`."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.metrics = self.path / RESULTS
         self.people = self.path / PEOPLE
+        self.people_csv = self.path / PEOPLE_CSV
+        self.sums = self.path / SUMS
         self.report = self.path / "report.html"
         self.card = self.path / "model-card.md"
+        self.ll144 = self.path / "ll144.md"
 
     @property
     def against(self) -> AuditFolder:
@@ -36,11 +40,24 @@ class AuditFolder:
         """Write all files; `audit.json` comes last, so that it implies the others."""
         if writes():
             self.metrics.unlink(missing_ok=True)
+            # Those of an earlier audit: they are written where they are asked for.
+            for file in self.ll144_files:
+                file.unlink(missing_ok=True)
             if audit.comparison is None:
                 self.against.remove()
         write_page(audit, self.report)
         write_text(self.card, model_card(audit))
-        audit.save(self.path)
+        other = [] if audit.comparison is None else self.against.listed()
+        audit.save(self.path, beside=[*self.complete(), *(f"{AGAINST}/{name}" for name in other)])
+
+    def complete(self) -> list[str]:
+        """The names of its files that are complete before its results are written."""
+        return [self.report.name, self.card.name]
+
+    def listed(self) -> list[str]:
+        """The names of all its files, where its results are written."""
+        names = [self.metrics.name, self.people.name, self.people_csv.name, *self.complete()]
+        return [*names, self.sums.name] if self.metrics.exists() else []
 
     def claim_for_audit(self) -> None:
         """Refuse a folder that holds anything except an earlier audit, before any work is done."""
@@ -64,7 +81,13 @@ class AuditFolder:
             self.path.rmdir()
 
     def _files(self) -> tuple[Path, ...]:
-        return self.metrics, self.people, self.report, self.card
+        own = (self.metrics, self.people, self.people_csv, self.report, self.card, self.sums)
+        return (*own, *self.ll144_files)
+
+    @property
+    def ll144_files(self) -> tuple[Path, Path]:
+        """The tables of Local Law 144, where they were asked for."""
+        return self.ll144, self.ll144.with_suffix(".csv")
 
     def _entries(self) -> list[Path]:
         try:
@@ -88,6 +111,12 @@ class RunFolder(AuditFolder):
         self.predictions = self.path / "predictions.parquet"
         self.model = self.path / "model"
         self.checkpoint = self.path / "checkpoint"
+
+    def complete(self) -> list[str]:
+        """Of a run also its settings, its predictions and its model."""
+        model = sorted(path for path in self.model.rglob("*") if path.is_file())
+        paths = [self.config, self.predictions, *model]
+        return [*super().complete(), *(path.relative_to(self.path).as_posix() for path in paths)]
 
     def begun(self) -> bool:
         """Whether there is anything in it."""
@@ -131,7 +160,7 @@ class RunFolder(AuditFolder):
         """Remove everything except the settings and `audit.json`."""
         for folder in (self.model, self.checkpoint):
             shutil.rmtree(folder, ignore_errors=True)
-        for file in (self.predictions, self.people, self.report, self.card):
+        for file in (self.predictions, *self._files()[1:]):
             file.unlink(missing_ok=True)
 
     def clear_checkpoint(self) -> None:

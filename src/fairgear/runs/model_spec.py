@@ -1,16 +1,20 @@
-"""How the command line names a model: a saved one, Python code, or a command."""
+"""How the command line names a model: a saved one, Python code, a command, or its scores."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
-from fairgear.auditing import Adapter, CommandAdapter, adapt
+from fairgear.auditing import Adapter, CommandAdapter, ScoresAdapter, adapt
 from fairgear.auditing.exchange.graph_files import check_format
+from fairgear.auditing.exchange.manifest import MANIFEST
 from fairgear.errors import FileError, ParameterError
+from fairgear.evidence import FileHash, code_file, file_hash, folder_hashes
 from fairgear.graph.tables import ENCODING
 from fairgear.methods import load_model
 from fairgear.registry import import_object
+from fairgear.runs.audit_config import is_scores
 
 _CODE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -22,18 +26,22 @@ def model_of(
     device: str = "auto",
     graph_format: str = "csv",
     time_limit: float = 300.0,
+    id: str = "",
 ) -> Adapter:
     """The model that `text` names.
 
     Args:
-        text: the folder of a run or of a saved model, MODULE:NAME of a Python object, or a command
-            with {graph} in it.
+        text: the folder of a run or of a saved model, MODULE:NAME of a Python object, a command
+            with {graph} in it, or a file of scores.
         threshold: label 1 is given to scores above it; the model's own, or 0.5, if not given.
         device: of saved models.
         graph_format: in which a command reads graphs.
         time_limit: seconds that a command may take for one graph.
+        id: the column of ids in the table of people, which a file of scores may have too.
     """
     check_format(graph_format)
+    if is_scores(text):
+        return ScoresAdapter(Path(text), threshold=threshold, id=id or None)
     if "{graph}" in text:
         return CommandAdapter(text, threshold=threshold, format=graph_format, time_limit=time_limit)
     folder = saved_model(text)
@@ -41,15 +49,33 @@ def model_of(
         return adapt(load_model(folder, device=device), name=text, threshold=threshold)
     if _CODE.fullmatch(text):
         return adapt(import_object(text, "model"), name=text, threshold=threshold)
-    if (Path(text) / "manifest.json").is_file():
+    if (Path(text) / MANIFEST).is_file():
         got, step = "a folder of exported worlds", f"run fairgear audit score {text}"
         raise FileError(f"model {text}", got, "a model", step)
     allowed = (
-        "the folder of a run or a saved model, MODULE:NAME of a Python object, or a command with "
-        "{graph} in it"
+        "the folder of a run or a saved model, MODULE:NAME of a Python object, a command with "
+        "{graph} in it, or a file of scores"
     )
     step = "check the path; see fairgear audit --help for examples"
     raise ParameterError("MODEL", repr(text), allowed, step)
+
+
+def files_of(*models: str | None) -> tuple[FileHash, ...]:
+    """The files of models: of a saved one all, of Python code its source, of a command its scripts.
+
+    A program that a command finds by its name alone, such as python, is not among them.
+    """
+    found = []
+    for text in filter(None, models):
+        folder, source = saved_model(text), code_file(text)
+        if "{graph}" in text:
+            paths = [Path(word) for word in shlex.split(text) if Path(word).is_file()]
+            found += [file_hash(path, "script") for path in paths]
+        elif folder is not None:
+            found += folder_hashes(folder, "model")
+        elif source is not None:
+            found.append(file_hash(source, "model code"))
+    return tuple({file.path: file for file in found}.values())
 
 
 def saved_model(text: str) -> Path | None:

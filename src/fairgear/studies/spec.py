@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fairgear.auditing import Audit
 
 # Tables do not show what these would measure.
-_UNUSED = {"affected_people": 0, "other_causal_models": False}
+_UNUSED = {"affected_people": 0, "what_if_people": 0, "other_causal_models": False}
 # The most seeds of a study; more are a typing error.
 MOST_SEEDS = 1000
 Key = tuple[str, str, str, int]

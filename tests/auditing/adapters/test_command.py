@@ -85,7 +85,7 @@ def test_other_forms(program: Program, other: World, form: str) -> None:
         "parquet": """
             import pandas
             nodes = pandas.read_parquet(sys.argv[1] + "/nodes.parquet")
-            nodes["score"] = 0.2 + 0.5 * nodes["sens"]
+            nodes["score"] = 0.2 + 0.5 * nodes["s"]
             nodes[["score", "node_id"]].to_parquet(sys.argv[2])
         """,
         "npz": """

@@ -30,7 +30,7 @@ KINDS = (
     "an estimator with predict_proba(graph, nodes=) and threshold_; a torch module called as "
     "module(x, edge_index); a scikit-learn classifier or regressor; a callable from a graph to "
     "scores; a "
-    "CommandAdapter; a FolderAdapter"
+    "CommandAdapter; a FolderAdapter; an array of scores, or the Path of a file of them"
 )
 
 
@@ -139,7 +139,11 @@ def test_a_model_that_was_never_fitted() -> None:
     [
         (CopiesSens, "the class CopiesSens", "pass an instance, fitted"),
         (None, "a NoneType", "pass a callable, such as lambda graph: scores(graph)"),
-        ("r.sh", "the text 'r.sh'", "pass CommandAdapter(...) or FolderAdapter(...)"),
+        (
+            "r.sh",
+            "the text 'r.sh'",
+            "pass CommandAdapter(...), FolderAdapter(...) or ScoresAdapter(...)",
+        ),
         ({"a": 1}, "a dict", "pass a callable, such as lambda graph: scores(graph)"),
     ],
 )

@@ -13,7 +13,7 @@ import torch
 from fairgear import SensitiveGraph
 from fairgear.auditing import audit, people
 from fairgear.auditing.adapters import FolderAdapter, adapt
-from fairgear.auditing.exchange import export_worlds
+from fairgear.auditing.exchange import export_worlds, read_manifest
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel, FittedCausalModel
@@ -31,7 +31,6 @@ def share(graph: SensitiveGraph) -> torch.Tensor:
 def exported(worlds: Worlds, folder: Path, score: Score = share, form: str = "csv") -> None:
     """A folder as it comes back: each world's graph read and scored by somebody else."""
     manifest = export_worlds(worlds, folder, nodes=NODES, self_people=3, format="npz")
-    (folder / "scores").mkdir()
     for entry in manifest.worlds:
         with np.load(folder / entry.path) as found:
             known = [key for key in found if key != "node_name"]
@@ -46,6 +45,12 @@ def exported(worlds: Worlds, folder: Path, score: Score = share, form: str = "cs
             table.to_parquet(place)
         else:
             table.to_csv(place, index=False)
+
+
+def place_of(folder: Path, world: str) -> Path:
+    """The file with the scores of a world."""
+    entries = {entry.name: entry for entry in read_manifest(folder).worlds}
+    return folder / entries[world].scores
 
 
 def unmade(world: World) -> World:
@@ -86,7 +91,7 @@ def test_worlds_that_nobody_exported(worlds: Worlds, tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         adapter.scores(strange, SOME)
     assert str(caught.value) == (
-        f"scores in {tmp_path}: got no world 'shift-unchanged-draw-0' in its manifest; allowed: "
+        f"scores in {tmp_path}: got no world 'shift-unchanged-draw-0' in its key; allowed: "
         "worlds that were exported. Next: export with the same causal model, draws, seed and "
         "people as the audit."
     )
@@ -97,9 +102,10 @@ def test_missing_scores(worlds: Worlds, tmp_path: Path) -> None:
     adapter = FolderAdapter(tmp_path)
     count = len(adapter.manifest.worlds)
     for name in ("strict-rate-1-draw-0", "placebo-unchanged-draw-0"):
-        (tmp_path / "scores" / f"{name}.csv").unlink()
+        place_of(tmp_path, name).unlink()
     # What is there can be asked for; the whole is not complete.
     adapter.scores(worlds.factual, SOME)
+    first = place_of(tmp_path, "placebo-unchanged-draw-0").relative_to(tmp_path)
     for ask in (
         lambda: adapter.check(worlds),
         lambda: adapter.scores(worlds.strict[1.0][0], SOME),
@@ -108,8 +114,8 @@ def test_missing_scores(worlds: Worlds, tmp_path: Path) -> None:
             ask()
         assert str(caught.value) == (
             f"scores in {tmp_path}: got 2 of {count} score files missing, the first "
-            "scores/placebo-unchanged-draw-0.csv; allowed: a score file for every world. "
-            "Next: score the remaining graphs, as README.txt in the folder says."
+            f"{first}; allowed: a score file for every world. Next: score the remaining graphs, "
+            "as README.txt beside them says."
         )
 
 
@@ -144,7 +150,7 @@ def test_other_worlds(worlds: Worlds, tmp_path: Path) -> None:
         assert str(caught.value) == (
             f"scores in {tmp_path}: got scores of worlds that differ in {difference}; allowed: "
             "scores of the worlds to audit: the same graph, people in the same order, causal "
-            "model, draws, seed and released_share. Next: audit as manifest.json in the folder "
+            "model, draws, seed and released_share. Next: audit as key.json in the folder "
             "says, or export these worlds."
         )
 
@@ -162,7 +168,7 @@ def test_people_by_name(worlds: Worlds, tmp_path: Path) -> None:
     exported(named, tmp_path)
     adapter = FolderAdapter(tmp_path, name="mine")
     expected = adapter.scores(unmade(named.factual), SOME)
-    path = tmp_path / "scores" / "factual-unchanged-draw-0.csv"
+    path = place_of(tmp_path, "factual-unchanged-draw-0")
     table = pd.read_csv(path)
     table["node_name"] = [graph["node_names"][i] for i in table.pop("node_id")]
     table.to_csv(path, index=False)
@@ -186,7 +192,7 @@ def test_scores_are_checked_like_all_others(worlds: Worlds, tmp_path: Path) -> N
         FolderAdapter(tmp_path).scores(worlds.factual, NODES)
     adapter = FolderAdapter(tmp_path, name="mine", threshold=0)
     assert adapter.scores(worlds.factual, NODES).min() < 0
-    path = tmp_path / "scores" / "factual-unchanged-draw-0.csv"
+    path = place_of(tmp_path, "factual-unchanged-draw-0")
     path.write_text("node_id,score\n12,0.5\n12,0.5\n")
     with pytest.raises(FileError) as caught:
         adapter.scores(worlds.factual, SOME)
@@ -201,5 +207,5 @@ def test_scores_are_checked_like_all_others(worlds: Worlds, tmp_path: Path) -> N
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"got no manifest\.json of exported worlds in it"):
+    with pytest.raises(FileError, match=r"got no key\.json of exported worlds in it"):
         FolderAdapter(tmp_path / "nowhere")

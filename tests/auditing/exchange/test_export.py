@@ -15,6 +15,7 @@ import torch
 from fairgear import SensitiveGraph
 from fairgear.auditing import people
 from fairgear.auditing.exchange import export_worlds, read_manifest
+from fairgear.auditing.exchange.manifest import Manifest
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import FittedCausalModel
@@ -30,6 +31,12 @@ def graph() -> SensitiveGraph:
     return small_graph(60)
 
 
+def place_of(key: Manifest, folder: Path, world: str) -> Path:
+    """Where a world was written."""
+    (entry,) = [entry for entry in key.worlds if entry.name == world]
+    return folder / entry.path
+
+
 @pytest.fixture
 def worlds(graph: SensitiveGraph) -> Worlds:
     return Worlds(graph, draws=2, seed=3, protocol="released")
@@ -41,8 +48,8 @@ def test_everything_is_there(worlds: Worlds, tmp_path: Path) -> None:
     about = {"dataset": "synthetic", "sizes": (1, 2)}
     manifest = export_worlds(worlds, folder, nodes=NODES, self_people=4, about=about, extra=[other])
     assert manifest.to_dict() == read_manifest(folder).to_dict()
-    found = json.loads((folder / "manifest.json").read_text())
-    assert found["format"] == 4
+    found = json.loads((folder / "key.json").read_text())
+    assert found["format"] == 5
     assert found["graph_format"] == "csv"
     assert found["fingerprint"] == worlds.fingerprint
     assert found["graph"] == worlds.graph.fingerprint("edge_index", "sens", "node_id")
@@ -69,41 +76,74 @@ def test_everything_is_there(worlds: Worlds, tmp_path: Path) -> None:
         *(f"strict-self-{node}-draw-0" for node in chosen),
         "fitted-model-rate-0-draw-0",
     ]
-    assert sorted(os.listdir(folder / "worlds")) == sorted(names)
     entry = found["worlds"][-2]
+    code = Path(entry["path"]).name
     assert entry == {
         "name": names[-2],
         "protocol": "strict",
         "intervention": f"self {chosen[-1]}",
         "draw": 0,
-        "path": f"worlds/{names[-2]}",
-        "scores": f"scores/{names[-2]}.csv",
+        "path": f"for-scoring/worlds/{code}",
+        "scores": f"for-scoring/scores/{code}.csv",
     }
     # The world of one person: they are flipped, and nobody else is.
-    sens = pd.read_csv(folder / entry["path"] / "nodes.csv")["sens"].to_numpy()
+    sens = pd.read_csv(folder / entry["path"] / "nodes.csv")["s"].to_numpy()
     assert np.flatnonzero(sens != worlds.graph.sens.numpy()).tolist() == [chosen[-1]]
-    readme = (folder / "README.txt").read_text()
+    readme = (folder / "for-scoring" / "README.txt").read_text()
+    codes = sorted(Path(entry["path"]).name for entry in found["worlds"])
     assert f"{len(names)} graphs of the same 60 people" in readme
-    assert "scores/factual-unchanged-draw-0.csv, with the first line node_id,score\n" in readme
+    assert f"scores/{codes[0]}.csv, with the first line node_id,score\n" in readme
     assert "Features are single-precision numbers" in readme
     assert "--threshold NUMBER" in readme
 
 
 def test_no_label_and_no_mask_is_written(worlds: Worlds, tmp_path: Path) -> None:
     export_worlds(worlds, tmp_path, nodes=NODES, self_people=0)
-    columns = ["node_id", "sens", *worlds.graph.feature_names]
-    for path in (tmp_path / "worlds").iterdir():
+    columns = ["node_id", *worlds.graph.feature_names]
+    for path in (tmp_path / "for-scoring" / "worlds").iterdir():
         assert sorted(os.listdir(path)) == ["edges.csv", "nodes.csv"]
         assert pd.read_csv(path / "nodes.csv").columns.tolist() == columns
+
+
+def test_what_is_handed_over_does_not_tell_the_real_graph(
+    worlds: Worlds, graph: SensitiveGraph, tmp_path: Path
+) -> None:
+    keys = [
+        export_worlds(worlds, tmp_path / name, nodes=NODES, self_people=2) for name in ("a", "b")
+    ]
+    place = tmp_path / "a" / "for-scoring"
+    assert sorted(os.listdir(tmp_path / "a")) == ["for-scoring", "key.json"]
+    assert sorted(os.listdir(place)) == ["README.txt", "scores", "worlds"]
+    telling = {entry.protocol for entry in keys[0].worlds} | {"unchanged", "seed", "audited"}
+    names = [path.relative_to(place).as_posix() for path in place.rglob("*")]
+    text = (place / "README.txt").read_text() + " ".join(names)
+    for word in telling:
+        assert word not in text, word
+    # Nothing that could be computed from the graph, the seed and this code.
+    codes = [{entry.name: Path(entry.path).name for entry in key.worlds} for key in keys]
+    assert codes[0].keys() == codes[1].keys()
+    assert not set(codes[0].values()) & set(codes[1].values())
+    # Nor in times, or in how tables are laid out.
+    files = [path for path in (place / "worlds").rglob("*") if path.name != "worlds"]
+    assert len({path.stat().st_mtime_ns for path in files}) == 1
+    tables = [pd.read_csv(path) for path in files if path.name == "nodes.csv"]
+    assert len({tuple(table.columns) for table in tables}) == 1
+    assert len({tuple(table.dtypes) for table in tables}) == 1
+    for table in tables:
+        assert table["node_id"].tolist() == graph.node_id.tolist()
+    for path in files:
+        if path.name == "edges.csv":
+            edges = pd.read_csv(path)
+            assert edges.equals(edges.sort_values(["source", "target"], ignore_index=True))
 
 
 def test_one_file_a_world(worlds: Worlds, tmp_path: Path) -> None:
     manifest = export_worlds(worlds, tmp_path, nodes=NODES, self_people=1, format="npz")
     for entry in manifest.worlds:
-        assert entry.path == f"worlds/{entry.name}.npz"
+        assert entry.path.endswith(".npz")
         with np.load(tmp_path / entry.path) as found:
             assert found["x"].shape == worlds.graph.x.shape
-    with np.load(tmp_path / "worlds" / "strict-rate-0.5-draw-1.npz") as found:
+    with np.load(place_of(manifest, tmp_path, "strict-rate-0.5-draw-1")) as found:
         np.testing.assert_array_equal(found["x"], worlds.strict[0.5][1].graph.x.numpy())
 
 
@@ -127,17 +167,19 @@ def test_an_interrupted_export_goes_on(
 
     with pytest.raises(KeyboardInterrupt):
         export_worlds(counted(worlds, 5), tmp_path, nodes=NODES, self_people=3)
-    whole = tmp_path / "worlds" / "factual-unchanged-draw-0" / "nodes.csv"
-    before = whole.stat().st_mtime_ns
+    key = read_manifest(tmp_path)
+    whole = place_of(key, tmp_path, "factual-unchanged-draw-0") / "nodes.csv"
+    before = whole.stat().st_ino
     # A world whose second file was being written when the machine went down.
-    half = tmp_path / "worlds" / "strict-rate-0-draw-0"
+    half = place_of(key, tmp_path, "strict-rate-0-draw-0")
     (half / "nodes.csv").rename(half / f".nodes.x.csv{TEMPORARY}")
     done = len(made) - 1 - 1
     made.clear()
     fresh = Worlds(graph, draws=2, seed=3, protocol="released")
     manifest = export_worlds(counted(fresh, -1), tmp_path, nodes=NODES, self_people=3)
     assert len(made) == (4 + 2 + 3) - done
-    assert whole.stat().st_mtime_ns == before
+    assert whole.stat().st_ino == before
+    assert manifest == key
     assert sorted(os.listdir(half)) == ["edges.csv", "nodes.csv"]
     for entry in manifest.worlds:
         assert (tmp_path / entry.path / "nodes.csv").exists()
@@ -225,10 +267,10 @@ def test_people_with_names(graph: SensitiveGraph, tmp_path: Path) -> None:
     for entry in manifest.worlds:
         table = pd.read_csv(tmp_path / entry.path / "nodes.csv")
         assert table["node_name"].tolist() == manifest.node_names
-    readme = (tmp_path / "README.txt").read_text()
+    readme = (tmp_path / "for-scoring" / "README.txt").read_text()
     assert "with the first line node_id,score or node_name,score\n" in readme
-    assert "people (node_id, node_name, sens, features)" in readme
-    assert "nodes.csv: node_id, node_name, sens, features." in readme
+    assert "people (node_id, node_name, s, features)" in readme
+    assert "nodes.csv: node_id, node_name, s, features." in readme
     assert "Features are double-precision numbers" in readme
 
 
@@ -239,8 +281,8 @@ def test_a_full_disk_is_seen_before(
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9, 2000))
     with pytest.raises(FileError) as caught:
         export_worlds(worlds, tmp_path, nodes=NODES, self_people=0)
-    path = tmp_path / "worlds" / "factual-unchanged-draw-0"
-    assert os.listdir(tmp_path / "worlds") == [path.name]
+    path = place_of(read_manifest(tmp_path), tmp_path, "factual-unchanged-draw-0")
+    assert os.listdir(path.parent) == [path.name]
     size = sum(file.stat().st_size for file in path.iterdir())
     assert str(caught.value) == (
         f"worlds in {tmp_path}: got 2e-06 GB of free disk; allowed: {size * 12 * 1.1 / 1e9:.3g} GB "
@@ -249,7 +291,7 @@ def test_a_full_disk_is_seen_before(
     )
     monkeypatch.undo()
     export_worlds(worlds, tmp_path, nodes=NODES, self_people=0)
-    assert len(os.listdir(tmp_path / "worlds")) == 13
+    assert len(os.listdir(path.parent)) == 13
 
 
 def test_a_graph_of_one_group_has_few_worlds(graph: SensitiveGraph, tmp_path: Path) -> None:
@@ -277,12 +319,13 @@ def test_settings_are_checked(worlds: Worlds, tmp_path: Path) -> None:
 
 def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
     message = (
-        f"folder {tmp_path}: got no manifest.json of exported worlds in it; allowed: a folder "
-        "that fairgear exported worlds to. Next: check the path, or export the worlds again."
+        f"folder {tmp_path}: got no key.json of exported worlds in it; allowed: a folder that "
+        "fairgear exported worlds to, with key.json in it. Next: check the path, or export the "
+        "worlds again."
     )
-    for content in (None, "{", "[]", '{"format": 2}', '{"format": 3, "worlds": [3]}'):
+    for content in (None, "{", "[]", '{"format": 4}', '{"format": 5, "worlds": [3]}'):
         if content is not None:
-            (tmp_path / "manifest.json").write_text(content)
+            (tmp_path / "key.json").write_text(content)
         with pytest.raises(FileError) as caught:
             read_manifest(tmp_path)
         assert str(caught.value) == message

@@ -10,8 +10,15 @@ import pytest
 import torch
 
 from fairgear import SensitiveGraph
-from fairgear.auditing.exchange.graph_files import GraphFormat, graph_path, write_graph
-from fairgear.graph import undirected_edges
+from fairgear.auditing.exchange.graph_files import (
+    GraphFormat,
+    graph_path,
+    rounding_note,
+    write_graph,
+)
+from fairgear.auditing.worlds import Worlds
+from fairgear.graph import from_tables, undirected_edges
+from fairgear.graph.tables import OriginalColumns
 
 AWKWARD = ["node_id", "sens", "sens_feature", 'a,"b"', "two\nlines", " ", "é;", "label"]
 
@@ -130,3 +137,92 @@ def test_people_have_their_names(tmp_path: Path, form: GraphFormat) -> None:
     ]
     assert nodes["node_id"].tolist() == [2, 0, 1, 4, 3]
     assert nodes["node_name"].tolist() == names
+
+
+PEOPLE = "examples/people.csv"
+FRIENDS = pd.DataFrame({"a": ["P0001", "P0002", "P0003"], "b": ["P0002", "P0003", "P0009"]})
+
+
+@pytest.mark.parametrize("joined", ["edges", "similarity", "standardized"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_table_comes_back_as_it_was(tmp_path: Path, form: GraphFormat, joined: str) -> None:
+    table = pd.read_csv(PEOPLE)
+    # A code that is a number, and money with cents.
+    table["branch"] = [7 + 3 * (row % 3) for row in range(len(table))]
+    table["rent"] = [round(0.37 * row * row, 2) for row in range(len(table))]
+    options: dict[str, object] = {
+        "label": "approved",
+        "sensitive": "sex",
+        "categorical": ["branch"],
+    }
+    if joined == "edges":
+        graph = from_tables(table, FRIENDS, **options)  # type: ignore[arg-type]  # by name
+    else:
+        options |= {"similarity": 0.7, "standardize": joined == "standardized"}
+        graph = from_tables(table, **options)  # type: ignore[arg-type]  # by name
+    path = graph_path(tmp_path, "a", form)
+    write_graph(graph, path, form)
+    nodes = read(path, form, "nodes")
+    assert set(nodes) == {*table, "node_id", "node_name"} - {"id", "approved"}
+    assert nodes.pop("node_name").tolist() == table["id"].tolist()
+    assert nodes.pop("node_id").tolist() == list(range(len(table)))
+    if form == "parquet":
+        # Truth values are words to fairgear, and the only ones that stay so.
+        table["owner"] = table["owner"].astype(str)
+    for name in nodes:
+        assert nodes[name].tolist() == table[name].tolist(), name
+        assert nodes[name].dtype.kind == table[name].dtype.kind, name
+
+
+def test_several_attributes_and_a_number_are_as_in_the_table(tmp_path: Path) -> None:
+    table = pd.read_csv("examples/applicants.csv")
+    friends = pd.read_csv("examples/colleagues.csv").iloc[:, :2]
+    for sensitive in ("race,sex", "age"):
+        graph = from_tables(table, friends, label="approved", sensitive=sensitive, missing="impute")
+        write_graph(graph, tmp_path / sensitive, "csv")
+        nodes = pd.read_csv(tmp_path / sensitive / "nodes.csv")
+        for name in set(nodes) & set(table):
+            told = table[name].notna()
+            assert nodes[name][told].tolist() == table[name][told].tolist(), name
+        assert set(sensitive.split(",")) <= set(nodes)
+
+
+def test_other_worlds_have_people_who_could_exist(tmp_path: Path) -> None:
+    table = pd.read_csv(PEOPLE)
+    graph = from_tables(table, FRIENDS, label="approved", sensitive="sex")
+    worlds = Worlds(graph, draws=1)
+    columns = OriginalColumns.of(graph)
+    for rate, (world,) in worlds.strict.items():
+        write_graph(world.graph, tmp_path / str(rate), "csv", columns)
+        nodes = pd.read_csv(tmp_path / str(rate) / "nodes.csv")
+        for name in ("job", "city", "owner"):
+            assert set(nodes[name]) <= set(table[name])
+        for name in ("age", "income", "debt"):
+            assert nodes[name].dtype == np.int64
+            assert nodes[name].between(table[name].min(), table[name].max()).all()
+    assert set(nodes["sex"]) == {"male"}
+    assert (nodes["income"] != table["income"]).any()
+
+
+def test_rounding_is_said_where_there_is_any() -> None:
+    table = pd.read_csv(PEOPLE)
+    graph = from_tables(table, FRIENDS, label="approved", sensitive="sex")
+    worlds = Worlds(graph, draws=1)
+    said = rounding_note(worlds, "csv")
+    assert "In other worlds, 'age', 'income', 'debt' were rounded to values" in said
+    # Arrays hold features as they are, and so do graphs that never were a table.
+    assert rounding_note(worlds, "npz") == ""
+    assert rounding_note(Worlds(awkward_graph(torch.float64), draws=1), "csv") == ""
+    words = table[["id", "sex", "job", "city", "approved"]]
+    graph = from_tables(words, FRIENDS, label="approved", sensitive="sex")
+    assert rounding_note(Worlds(graph, draws=1), "parquet") == ""
+
+
+def test_codes_of_one_world_are_numbers_in_all(tmp_path: Path) -> None:
+    """A column must not be of another kind where only some of its values occur."""
+    table = pd.DataFrame({"sex": list("fmfmfm"), "level": list("123ab3"), "age": range(6)})
+    graph = from_tables(table, pd.DataFrame({"a": [0], "b": [1]}), sensitive="sex")
+    some = graph.replace(x=graph.x[[0, 1, 2, 0, 1, 2]], sens_column=None, mechanism=None)
+    write_graph(some, tmp_path / "a", "parquet", OriginalColumns.of(graph))
+    nodes = pd.read_parquet(tmp_path / "a" / "nodes.parquet")
+    assert nodes["level"].tolist() == list("123123")

@@ -314,3 +314,23 @@ def test_an_id_column_can_be_dropped_or_be_something_else() -> None:
 def test_settings_refuse_a_bad_threshold() -> None:
     with pytest.raises(FairgearError, match="above 0, below 1"):
         TableColumns(sensitive="sex", similarity=1.5)
+
+
+@pytest.mark.parametrize("sensitive", ["sex", "race,sex", "age", "age<40"])
+def test_people_alone_have_groups_and_labels_and_nothing_else(sensitive: str) -> None:
+    """What other columns hold is in nobody's way, and the attribute and label are as ever."""
+    table = pd.read_csv("examples/applicants.csv")
+    friends = pd.read_csv("examples/colleagues.csv").iloc[:, :2]
+    given = {"label": "approved", "sensitive": sensitive, "missing": "impute"}
+    linked = from_tables(table, friends, **given)  # type: ignore[arg-type]  # by name
+    more = table.assign(remark=[f"remark {row}" for row in range(len(table))])
+    alone = from_tables(more, label="approved", sensitive=sensitive, linked=False)
+    assert (alone.num_undirected_edges, alone.x.shape[1]) == (0, int(alone.sens_column == 0))
+    known = slice(None) if alone.sens_known is None else alone.sens_known
+    assert torch.equal(alone.sens[known], linked.sens[known])
+    assert torch.equal(alone.y, linked.y)
+    assert alone["node_names"] == linked["node_names"]
+    assert alone.attributes == linked.attributes
+    # Edges that are there are read.
+    both = from_tables(table, friends, linked=False, **given)  # type: ignore[arg-type]  # by name
+    assert both.fingerprint() == linked.fingerprint()

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from fairgear import SensitiveGraph
 from fairgear.auditing import Worlds
-from fairgear.auditing.any_model import models_trained_for
 from fairgear.auditing.family import OWN
+from fairgear.auditing.notes import models_trained_for
 from fairgear.causal import flipped, for_graph, named
 from fairgear.errors import FairgearError, GraphError, NotFittedError, ParameterError
 from fairgear.methods import Gear, GearConfig

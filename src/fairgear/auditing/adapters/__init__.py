@@ -6,6 +6,7 @@ from fairgear.auditing.adapters.dispatch import adapt
 from fairgear.auditing.adapters.folder import FolderAdapter
 from fairgear.auditing.adapters.graph_models import CallableAdapter, EstimatorAdapter
 from fairgear.auditing.adapters.module import ModuleAdapter
+from fairgear.auditing.adapters.scores import ScoresAdapter
 from fairgear.auditing.adapters.table import TableAdapter
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "EstimatorAdapter",
     "FolderAdapter",
     "ModuleAdapter",
+    "ScoresAdapter",
     "TableAdapter",
     "adapt",
 ]

@@ -23,6 +23,7 @@ from fairgear.auditing.people import person_name
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FairgearError, ParameterError
+from fairgear.graph import SensitiveGraph
 from fairgear.graph.targets import BINARY, KINDS, Target
 from fairgear.methods.thresholds import decide
 from fairgear.metrics.counterfactual import TWO_CLASSES
@@ -80,11 +81,13 @@ class Adapter(ABC):
         target: what is predicted, as the audited graph says.
         offsets: of several classes, added to the logarithms of their probabilities.
         can_repeat: whether a second call runs the model again, rather than reading a file again.
+        factual_only: whether it scores the graph as it is and no other world.
     """
 
     kind: str
     probabilities: ClassVar[bool] = False
     can_repeat: ClassVar[bool] = True
+    factual_only: ClassVar[bool] = False
     costly: ClassVar[bool] = False
     kinds: ClassVar[Sequence[str]] = KINDS
     target: Target = BINARY
@@ -175,6 +178,10 @@ class Adapter(ABC):
                 )
                 done += len(some)
                 yield self.decided(mine)
+
+    def people(self, graph: SensitiveGraph) -> Tensor | None:
+        """Rows of the people to audit unless others are named; None for the test people."""
+        return None
 
     def check(self, worlds: Worlds) -> None:
         """Refuse worlds that this model cannot score; an audit starts with it."""

@@ -16,11 +16,18 @@ from types import FrameType
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
-from fairgear.auditing.exchange.graph_files import check_format, graph_path, write_graph
+from fairgear.auditing.exchange.graph_files import (
+    check_format,
+    graph_path,
+    rounding_note,
+    write_graph,
+)
 from fairgear.auditing.exchange.score_files import read_scores
 from fairgear.auditing.people import person_ids
 from fairgear.auditing.world import World
+from fairgear.auditing.worlds import Worlds
 from fairgear.errors import ParameterError
+from fairgear.graph.tables import OriginalColumns
 from fairgear.metrics.inputs import Floats
 
 # The ending that the other program's libraries expect or add.
@@ -37,7 +44,8 @@ class CommandAdapter(Adapter):
             it, scores are read from standard output, as CSV.
         name: the command if not given.
         threshold: 0.5, of probabilities, if not given; with one, scores may be any numbers.
-        format: of the graph: "csv", "parquet" or "npz".
+        format: of the graph: "csv" or "parquet" with people in the columns of their table, or
+            "npz" with the features that fairgear made of them.
         time_limit: seconds for one world; then the program and its children are killed.
     """
 
@@ -63,6 +71,13 @@ class CommandAdapter(Adapter):
         if not time_limit > 0:
             raise ParameterError("time_limit", time_limit, "more than 0 seconds", "use 300")
         self._time_limit = time_limit
+        self._original: OriginalColumns | None = None
+
+    def check(self, worlds: Worlds) -> None:
+        """Find out which columns the people of these worlds have."""
+        self._original = OriginalColumns.of(worlds.graph)
+        note = rounding_note(worlds, self._format)
+        self._note(*([note] if note else []))
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """The scores that the program wrote for `nodes`."""
@@ -79,7 +94,7 @@ class CommandAdapter(Adapter):
     def _run(self, world: World, folder: Path) -> Path:
         """The file that holds the scores after a run."""
         graph = graph_path(folder, "graph", self._format)
-        write_graph(world.graph, graph, self._format)
+        write_graph(world.graph, graph, self._format, self._original)
         scores = folder / _SCORES[self._format]
         words = [
             word.replace("{graph}", str(graph)).replace("{scores}", str(scores))

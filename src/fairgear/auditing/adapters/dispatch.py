@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, is_regressor
-from torch import nn
+from torch import Tensor, nn
 
 from fairgear.auditing.adapters.base import Adapter
 from fairgear.auditing.adapters.graph_models import CallableAdapter, EstimatorAdapter
 from fairgear.auditing.adapters.module import ModuleAdapter
+from fairgear.auditing.adapters.scores import ScoresAdapter
 from fairgear.auditing.adapters.table import TableAdapter
 from fairgear.errors import ParameterError
 
 _KINDS = (
     "an estimator with predict_proba(graph, nodes=) and threshold_; "
     "a torch module called as module(x, edge_index); a scikit-learn classifier or regressor; "
-    "a callable from a graph to scores; a CommandAdapter; a FolderAdapter"
+    "a callable from a graph to scores; a CommandAdapter; a FolderAdapter; an array of scores, "
+    "or the Path of a file of them"
 )
 
 
@@ -26,7 +31,8 @@ def adapt(model: object, *, name: str | None = None, threshold: float | None = N
 
     Args:
         model: a fitted estimator over graphs, a torch module, a scikit-learn classifier, a
-            callable from a graph to scores, or an adapter.
+            callable from a graph to scores, an array of scores or the path of a file of them, or
+            an adapter.
         name: what reports call it.
         threshold: scores above it give label 1; the model's own, or 0.5, if not given.
     """
@@ -36,6 +42,8 @@ def adapt(model: object, *, name: str | None = None, threshold: float | None = N
     if isinstance(found, Adapter):
         changed = name is not None or threshold is not None
         return found.with_options(name=name, threshold=threshold) if changed else found
+    if isinstance(found, Path | np.ndarray | Tensor | pd.Series):
+        return ScoresAdapter(found, name=name, threshold=threshold)
     if _over_graphs(found):
         return EstimatorAdapter(found, name=name, threshold=threshold)
     if isinstance(found, nn.Module):
@@ -47,7 +55,8 @@ def adapt(model: object, *, name: str | None = None, threshold: float | None = N
     if callable(found):
         return CallableAdapter(found, name=name, threshold=threshold)
     if isinstance(found, str):
-        raise _unfit(f"the text {found!r}", "pass CommandAdapter(...) or FolderAdapter(...)")
+        step = "pass CommandAdapter(...), FolderAdapter(...) or ScoresAdapter(...)"
+        raise _unfit(f"the text {found!r}", step)
     step = "pass a callable, such as lambda graph: scores(graph)"
     raise _unfit(f"a {type(found).__name__}", step)
 

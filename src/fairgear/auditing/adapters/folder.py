@@ -8,6 +8,7 @@ import pandas as pd
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.exchange.graph_files import check_format, rounding_note
 from fairgear.auditing.exchange.manifest import WorldEntry, differences, read_manifest, settled_by
 from fairgear.auditing.exchange.score_files import SCORE_ENDINGS, read_scores
 from fairgear.auditing.world import World
@@ -19,8 +20,12 @@ from fairgear.metrics.inputs import Floats
 class FolderAdapter(Adapter):
     """Reads scores from a folder that `export_worlds` wrote and that was completed elsewhere.
 
+    Of what came back, score files alone are read: what they are scores of, and who is audited,
+    stands in the key that the auditor kept.
+
     Args:
-        folder: with manifest.json, and `scores/NAME.csv` (or .parquet, .npy) for every world.
+        folder: with key.json, and `for-scoring/scores/CODE.csv` (or .parquet, .npy) for every
+            world.
         name: the folder's if not given.
         threshold: 0.5, of probabilities, if not given; with one, scores may be any numbers.
     """
@@ -60,15 +65,17 @@ class FolderAdapter(Adapter):
                 "scores of the worlds to audit: the same graph, people in the same order, causal "
                 "model, draws, seed and released_share"
             )
-            step = "audit as manifest.json in the folder says, or export these worlds"
+            step = "audit as key.json in the folder says, or export these worlds"
             raise self._error(got, allowed, step)
         if not all(map(self._scores, self.manifest.worlds)):
             raise self._incomplete()
+        note = rounding_note(worlds, check_format(self.manifest.graph_format))
+        self._note(*([note] if note else []))
 
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """The scores written for `nodes`; the world's graph is not built."""
         if not self.can_score(world):
-            got = f"no world {world.name!r} in its manifest"
+            got = f"no world {world.name!r} in its key"
             step = "export with the same causal model, draws, seed and people as the audit"
             raise self._error(got, "worlds that were exported", step)
         path = self._scores(self._entries[world.name])
@@ -92,7 +99,7 @@ class FolderAdapter(Adapter):
         missing = [entry for entry in self.manifest.worlds if self._scores(entry) is None]
         count = f"{len(missing)} of {len(self.manifest.worlds)} score files missing"
         got = f"{count}, the first {missing[0].scores}"
-        step = "score the remaining graphs, as README.txt in the folder says"
+        step = "score the remaining graphs, as README.txt beside them says"
         return self._error(got, "a score file for every world", step)
 
     def _error(self, got: str, allowed: str, next_step: str) -> FileError:

@@ -1,7 +1,14 @@
-"""Exporting worlds: every graph of an audit, in a folder, for a model that runs elsewhere."""
+"""Exporting worlds: every graph of an audit, in a folder, for a model that runs elsewhere.
+
+Those who score must not be able to treat the real graph differently: what is handed over has codes
+for names, and the key to them stays with the auditor.
+"""
 
 from __future__ import annotations
 
+import hmac
+import os
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,16 +38,21 @@ from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import TEMPORARY, remove_leftovers, write_json, write_text
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.tables import OriginalColumns
 from fairgear.progress import bar, quiet
 
 # Counterfactual worlds may have more edges than the factual one.
 _MARGIN = 1.1
+# What is handed over; the key stays beside it.
+FOR_SCORING = "for-scoring"
+# Letters of a code: no two of millions of worlds have the same.
+_CODE = 16
 _README = """\
 {count} graphs of the same {people} people, for a model to score.
 
-1. Each graph under worlds/ has people ({who}, sens, features) and {kind} edges.
+1. Each graph under worlds/ has people ({who}, {columns}) and {kind} edges.
    {layout}
-   Features are {precision}-precision numbers: read as such, they are exact.
+   {values}
 2. Score every graph with the same fixed model: do not train it again in between.
 3. Write one file a graph, with the graph's name, in the folder scores/:
    scores/{example}.csv, with the first line node_id,score{or_by_name}
@@ -48,16 +60,21 @@ _README = """\
    score a node in the order of the rows.
 4. A score is a probability, or any number that is higher where class 1 is likelier.
    Class 1 is given above 0.5. If it is given above another number, or if scores are
-   not probabilities, say so when you return the folder: the audit of these scores
-   needs that number, as --threshold NUMBER.
-5. manifest.json lists all graphs and score files. Return the folder when all are there.
+   not probabilities, say so when you return them: the audit of these scores needs
+   that number, as --threshold NUMBER.
+5. Return the folder scores/ when it has a file for every graph. Nothing else is read.
 """
 _LAYOUTS = {
-    "csv": "nodes.csv: {who}, sens, features. edges.csv: source, target by node_id, once each.",
-    "parquet": "nodes.parquet: {who}, sens, features. edges.parquet: source, target by node_id.",
+    "csv": "nodes.csv: {who}, {columns}. edges.csv: source, target by node_id, once each.",
+    "parquet": "nodes.parquet: {who}, {columns}. edges.parquet: source, target by node_id.",
     "npz": "NAME.npz: x, edge_index (row numbers, both directions), sens, {who}.",
 }
 # Of tables and of arrays.
+_VALUES = {
+    "table": "Columns hold what the table holds: words, and numbers in its units.",
+    "x": "x holds features as fairgear encodes them: {precision}-precision numbers, exact.",
+    "features": "Features are {precision}-precision numbers: read as such, they are exact.",
+}
 _WEIGHTS = ("Edges have a third column, weight.", "edge_weight has one number a column of it.")
 
 
@@ -73,13 +90,17 @@ def export_worlds(
 ) -> Manifest:
     """Write every world of an audit to `folder`; an interrupted export resumes.
 
+    `folder/for-scoring` is for those who score. `folder/key.json` tells which world is which, who
+    is audited and where the data are: it stays with the auditor, and is all that is read again
+    beside the scores.
+
     Args:
         worlds: of the factual graph; without a causal model, only those that need none.
         folder: new, empty, or begun by the same call.
         nodes: the people to audit; the test nodes if not given.
         self_people: for how many of them to write the world in which they alone are flipped.
         format: "csv", "parquet" or "npz".
-        about: JSON data to keep in the manifest.
+        about: JSON data to keep in the key.
         extra: further worlds, such as those of other causal models.
     """
     form = check_format(format)
@@ -89,9 +110,12 @@ def export_worlds(
     folder = Path(folder)
     rows = people.select(worlds.graph, nodes)
     alone = rows[people.sample(worlds.graph, rows, self_people, worlds.seed)]
-    manifest = _manifest(worlds, rows, alone, form, dict(about or {}), extra)
-    _claim(folder, manifest, _readme(worlds.graph, manifest))
-    _write_worlds(_all_worlds(worlds, alone, extra), folder, form, manifest)
+    columns = OriginalColumns.of(worlds.graph)
+    begun = (folder / MANIFEST).is_file()
+    secret = read_manifest(folder).secret if begun else secrets.token_hex(16)
+    manifest = _manifest(worlds, rows, alone, form, dict(about or {}), extra, secret)
+    _claim(folder, manifest, _readme(worlds.graph, manifest, columns))
+    _write_worlds(_all_worlds(worlds, alone, extra), folder, form, manifest, columns)
     return manifest
 
 
@@ -116,16 +140,23 @@ def _manifest(
     form: GraphFormat,
     about: dict[str, Any],
     extra: Sequence[World],
+    secret: str,
 ) -> Manifest:
     graph = worlds.graph
+
+    def code(world: World) -> str:
+        """Whoever knows the graph, the seed and this program still cannot compute it."""
+        digest = hmac.digest(secret.encode(), world.name.encode(), "sha256").hex()
+        return f"world-{digest[:_CODE]}"
+
     entries = [
         WorldEntry(
             name=world.name,
             protocol=world.protocol,
             intervention=world.intervention,
             draw=world.draw,
-            path=graph_path(Path("worlds"), world.name, form).as_posix(),
-            scores=f"scores/{world.name}.csv",
+            path=graph_path(Path(FOR_SCORING, "worlds"), code(world), form).as_posix(),
+            scores=f"{FOR_SCORING}/scores/{code(world)}.csv",
         )
         for world in _all_worlds(worlds, alone, extra)
     ]
@@ -137,6 +168,7 @@ def _manifest(
     ids = graph.node_id.cpu()
     known = people.person_ids(graph)
     return Manifest(
+        secret=secret,
         graph_format=form,
         **settled_by(worlds),
         node_ids=ids.tolist(),
@@ -147,25 +179,32 @@ def _manifest(
     )
 
 
-def _readme(graph: SensitiveGraph, manifest: Manifest) -> str:
+def _readme(graph: SensitiveGraph, manifest: Manifest, columns: OriginalColumns) -> str:
     """Instructions for those who score the graphs."""
     named = manifest.node_names is not None
     who = "node_id, node_name" if named else "node_id"
     kind = "directed" if graph.directed else "undirected"
-    layout = _LAYOUTS[manifest.graph_format].format(who=who)
+    arrays = manifest.graph_format == "npz"
+    held = "sens, features"
+    if not arrays:
+        rest = "their other columns" if columns.translates else "features"
+        held = ", ".join([*(one.name for one in columns.attributes), rest])
+    layout = _LAYOUTS[manifest.graph_format].format(who=who, columns=held)
     if graph.directed:
         layout = layout.replace("row numbers, both directions", "row numbers, from, to")
     if graph.edge_weight is not None:
         kind += ", weighted"
-        layout += f" {_WEIGHTS[manifest.graph_format == 'npz']}"
+        layout += f" {_WEIGHTS[arrays]}"
+    values = _VALUES["x" if arrays else "table" if columns.translates else "features"]
     return _README.format(
         kind=kind,
         count=len(manifest.worlds),
         people=len(manifest.node_ids),
         who=who,
+        columns=held,
         layout=layout,
-        precision="double" if graph.x.dtype == torch.float64 else "single",
-        example=manifest.worlds[0].name,
+        values=values.format(precision="double" if graph.x.dtype == torch.float64 else "single"),
+        example=min(Path(entry.scores).stem for entry in manifest.worlds),
         or_by_name=" or node_name,score" if named else "",
     )
 
@@ -187,12 +226,18 @@ def _claim(folder: Path, manifest: Manifest, readme: str) -> None:
         raise _taken(folder, "other files")
     else:
         write_json(folder / MANIFEST, manifest.to_dict())
-    write_text(folder / "README.txt", readme)
+    write_text(folder / FOR_SCORING / "README.txt", readme)
+    (folder / FOR_SCORING / "scores").mkdir(exist_ok=True)
 
 
 def _write_worlds(
-    worlds: Iterator[World], folder: Path, form: GraphFormat, manifest: Manifest
+    worlds: Iterator[World],
+    folder: Path,
+    form: GraphFormat,
+    manifest: Manifest,
+    columns: OriginalColumns,
 ) -> None:
+    moment = (folder / MANIFEST).stat().st_mtime_ns
     places = {entry.name: folder / entry.path for entry in manifest.worlds}
     left = {
         name
@@ -205,7 +250,10 @@ def _write_worlds(
                 # Building a world may show a bar too, and there is one line for them.
                 with quiet():
                     graph = world.graph
-                write_graph(graph, places[world.name], form)
+                write_graph(graph, places[world.name], form, columns)
+                # The real graph is the first that is written: its time must not tell.
+                for path in (*graph_files(places[world.name], form), places[world.name]):
+                    os.utime(path, ns=(moment, moment))
                 left.discard(world.name)
                 progress.advance()
             if world.protocol == "factual":

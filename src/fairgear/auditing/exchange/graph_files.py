@@ -1,24 +1,37 @@
-"""Graphs as files for other programs: features, sens and edges, without labels and masks."""
+"""Graphs as files for other programs: people and edges, without labels and masks.
+
+Tables hold people in the columns and the words of the table that they were read from; arrays hold
+the features that fairgear made of them.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
 from fairgear.auditing.people import person_ids
+from fairgear.auditing.worlds import Worlds
+from fairgear.column_names import listed
 from fairgear.errors import ParameterError
 from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph
+from fairgear.graph.tables import OriginalColumns
 
 GraphFormat = Literal["csv", "parquet", "npz"]
 _FORMATS: tuple[GraphFormat, ...] = get_args(GraphFormat)
-_OWN_COLUMNS = ("node_id", "node_name", "sens")
+_OWN_COLUMNS = ("node_id", "node_name")
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+# Of the spread of a column: less than that is rounding of single precision.
+_ROUNDING = 1e-6
 
 
 def check_format(name: str) -> GraphFormat:
@@ -40,17 +53,20 @@ def graph_files(path: Path, form: GraphFormat) -> tuple[Path, ...]:
     return (path,) if form == "npz" else (path / f"edges.{form}", path / f"nodes.{form}")
 
 
-def write_graph(graph: SensitiveGraph, path: Path, form: GraphFormat) -> None:
+def write_graph(
+    graph: SensitiveGraph, path: Path, form: GraphFormat, columns: OriginalColumns | None = None
+) -> None:
     """Write what a model may see of `graph`.
 
     Args:
-        graph: its numbers are kept exactly, also as text.
-        path: for "csv" and "parquet" a folder: `nodes` with node_id, sens and the features by
-            name, `edges` with source and target by node_id, each edge once, and weight if edges
-            have any. For "npz" a file with x, edge_index (row numbers, both directions unless the
-            graph is directed), edge_weight if there is any, sens and node_id. In both, a node_name
-            beside node_id where ids are not whole numbers.
+        graph: the factual one, or another world of it.
+        path: for "csv" and "parquet" a folder: `nodes` as `people_table` gives it, `edges` with
+            source and target by node_id, each edge once, and weight if edges have any. For "npz"
+            a file with x, edge_index (row numbers, both directions unless the graph is directed),
+            edge_weight if there is any, sens and node_id, and a node_name beside node_id where ids
+            are not whole numbers; its numbers are kept exactly.
         form: "csv", "parquet" or "npz".
+        columns: those of the factual graph; of `graph` if not given.
     """
     if form == "npz":
         _write_arrays(graph, path)
@@ -62,11 +78,10 @@ def write_graph(graph: SensitiveGraph, path: Path, form: GraphFormat) -> None:
     if graph.edge_weight is not None:
         links.append(graph.edge_weight.detach().cpu()[chosen].numpy())
         names.append("weight")
-    known = [column.to_numpy() for _, column in person_ids(graph).items()]
-    columns = [*known, graph.sens.cpu().numpy(), *_features(graph).T]
+    people = people_table(graph, columns)
     tables = (
         pa.table(links, names),
-        pa.table([np.ascontiguousarray(column) for column in columns], node_columns(graph)),
+        pa.table([np.ascontiguousarray(values) for values in people.values()], list(people)),
     )
     for place, table in zip(graph_files(path, form), tables, strict=True):
         with replacing(place) as temporary:
@@ -76,17 +91,72 @@ def write_graph(graph: SensitiveGraph, path: Path, form: GraphFormat) -> None:
                 parquet.write_table(table, temporary)
 
 
-def node_columns(graph: SensitiveGraph) -> list[str]:
-    """The names of the columns of `nodes`, each once."""
-    taken = {*_OWN_COLUMNS, *graph.feature_names}
-    names = [*person_ids(graph).columns, "sens"]
-    for name in graph.feature_names:
-        if name in _OWN_COLUMNS:
-            while name in taken:
-                name = f"{name}_feature"
-            taken.add(name)
-        names.append(name)
-    return names
+def people_table(
+    graph: SensitiveGraph, columns: OriginalColumns | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns of `nodes`, by name.
+
+    The ids of the data; the sensitive attributes in words; then the other columns of the table,
+    with values that people could have. Features that never were a table are kept exactly. A column
+    whose name is taken ends in _feature.
+    """
+    columns = OriginalColumns.of(graph) if columns is None else columns
+    groups = columns.attribute_columns(graph.sens)
+    words = {one.name: one.values for one in columns.attributes}
+    if columns.translates:
+        rows = columns.frame(graph.x, graph.sens)
+        words |= {one.name: one.levels for one in columns.each}
+        rest = [(one.name, rows[one.name].to_numpy()) for one in columns.each]
+    else:
+        x = _features(graph)
+        rest = [(one.name, x[:, one.features[0]]) for one in columns.each]
+    found = {str(name): column.to_numpy() for name, column in person_ids(graph).items()}
+    for name, values in groups.items():
+        found[_free(name, {*_OWN_COLUMNS, *found}, groups)] = _as_read(values, words[name])
+    taken, names = {*_OWN_COLUMNS, *found}, [name for name, _ in rest]
+    for name, values in rest:
+        translated = words[name] if columns.translates else ()
+        found[_free(name, {*taken, *found}, names)] = _as_read(values, translated)
+    return found
+
+
+def _free(name: str, taken: Collection[str], others: Collection[str]) -> str:
+    """A name that no column has: `name`, or longer where that is taken."""
+    free = name
+    while free in taken or (free != name and free in others):
+        free += "_feature"
+    return free
+
+
+def _as_read(values: NDArray[Any], words: Sequence[str]) -> NDArray[Any]:
+    """Codes of whole numbers, which are `words` to fairgear, as the numbers that they were."""
+    if not words or not all(map(_WHOLE.fullmatch, words)):
+        return values
+    codes, held = pd.factorize(values)
+    return np.array(held, dtype=np.int64)[codes]
+
+
+def rounding_note(worlds: Worlds, form: GraphFormat) -> str:
+    """Says that other worlds are written with rounded numbers; empty where none was rounded."""
+    columns = OriginalColumns.of(worlds.graph)
+    numbers = [place for place, one in enumerate(columns.each) if not one.levels]
+    if form == "npz" or not columns.translates or not numbers or worlds.causal_model is None:
+        return ""
+    changed = set()
+    for draws in worlds.strict.values():
+        x = draws[0].graph.x
+        values, possible = columns.values(x)[:, numbers], columns.possible(x)[:, numbers]
+        spread = np.ptp(possible, axis=0)
+        moved = np.abs(values - possible) > _ROUNDING * np.where(spread > 0, spread, 1)
+        changed |= {columns.each[numbers[place]].name for place in np.flatnonzero(moved.any(0))}
+    if not changed:
+        return ""
+    named = listed([one.name for one in columns.each if one.name in changed])
+    return (
+        f"The model was given people in the columns of the table. In other worlds, {named} were "
+        "rounded to values that somebody could have, so that flips may differ slightly from "
+        "those of a model that reads fairgear's features."
+    )
 
 
 def _write_arrays(graph: SensitiveGraph, path: Path) -> None:

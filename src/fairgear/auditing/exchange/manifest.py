@@ -1,4 +1,7 @@
-"""The manifest of exported worlds: their graph, and where the scores of each belong."""
+"""The key to exported worlds: what each is, and where its scores belong.
+
+It stays with the auditor, beside the folder that is handed over.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,13 @@ from typing import Any
 
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import FileError
+from fairgear.evidence import note_content
 from fairgear.files import json_ready
 
-MANIFEST = "manifest.json"
-FORMAT = 4
+MANIFEST = "key.json"
+FORMAT = 5
+# In earlier formats, which told those who score which graph is the real one.
+_EARLIER = "manifest.json"
 # What determines the worlds. A difference in an earlier line explains those in later ones.
 _CAUSES = (
     ("about", "graph_format", "draws", "seed", "protocol", "released_share"),
@@ -34,7 +40,10 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class WorldEntry:
-    """One world: what it is, and where its graph and its scores are, seen from the folder."""
+    """One world: what it is, and where its graph and its scores are, seen from the folder.
+
+    The paths do not tell what it is: they end in a code.
+    """
 
     name: str
     protocol: str
@@ -49,6 +58,7 @@ class Manifest:
     """Everything needed to read the scores.
 
     Attributes:
+        secret: random; the codes of the worlds follow from it.
         graph_format: "csv", "parquet" or "npz".
         fingerprint: of the worlds; scores of other worlds are refused.
         graph: fingerprint of edges, sens and node ids of the factual graph.
@@ -62,6 +72,7 @@ class Manifest:
         worlds: each one.
     """
 
+    secret: str = field(repr=False)
     graph_format: str
     fingerprint: str
     graph: str
@@ -129,15 +140,20 @@ def _leaves(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a folder that `export_worlds` wrote."""
+    """The key in a folder that `export_worlds` wrote."""
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        content = (folder / MANIFEST).read_bytes()
+        note_content(folder / MANIFEST, content)
+        found = json.loads(content)
         if found.pop("format") != FORMAT:
             raise ValueError("another format")
         found["worlds"] = [WorldEntry(**entry) for entry in found["worlds"]]
         return Manifest(**{item.name: found.pop(item.name) for item in fields(Manifest)})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        got = "no manifest.json of exported worlds in it"
-        allowed = "a folder that fairgear exported worlds to"
-        step = "check the path, or export the worlds again"
-        raise FileError(f"folder {folder}", got, allowed, step) from error
+        got, step = f"no {MANIFEST} of exported worlds in it", "check the path"
+        if (folder / _EARLIER).is_file():
+            got, step = "worlds that an earlier version exported", "install that version"
+        allowed = f"a folder that fairgear exported worlds to, with {MANIFEST} in it"
+        raise FileError(
+            f"folder {folder}", got, allowed, f"{step}, or export the worlds again"
+        ) from error

@@ -15,6 +15,7 @@ from pyarrow import compute, csv, parquet
 
 from fairgear import files
 from fairgear.errors import FileError
+from fairgear.evidence import note_content
 from fairgear.metrics.inputs import Floats, Integers
 
 SCORE_ENDINGS = (".csv", ".parquet", ".npy")
@@ -35,6 +36,7 @@ def read_scores(path: Path, people: pd.DataFrame, rows: Integers, *, what: str) 
     """
     with files.read_errors(path):
         content = path.read_bytes()
+    note_content(path, content)
     if content.startswith(b"\x93NUMPY"):
         return _in_order(content, len(people), what)[rows]
     read = _parquet if content.startswith(b"PAR1") else _csv

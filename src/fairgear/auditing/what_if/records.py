@@ -45,7 +45,8 @@ class Links:
     """How a world's links between the members of a person's surroundings differ.
 
     Attributes:
-        gone, new: pairs of places in `ExplainedPerson.members`; (from, to) in a directed graph.
+        gone, new: pairs of places in `ExplainedPerson.members`; (from, to) in a directed graph. A
+            link whose weight alone changes is in neither.
     """
 
     gone: tuple[tuple[int, ...], ...]
@@ -57,7 +58,8 @@ class State:
     """One person in one world. Every number was computed by running the model there.
 
     Attributes:
-        own: place in `WhatIf.own` of the person's value; −1 as it is.
+        own: place in `WhatIf.own` of the person's value; −1 as it is, also for the value that they
+            have.
         others: place in `WhatIf.others`.
         model: place in `WhatIf.models`.
         dose: place in `WhatIf.doses`.
@@ -82,10 +84,10 @@ class Part:
     """One thing that moves between two worlds.
 
     Attributes:
-        kind: "feature", "gone" or "new" (a link of the person), or "around" (what changes for
-            other people).
-        name: the column, or the other end of the link.
-        before, after: the values of a column, as words; empty of links.
+        kind: "feature" (a column, or the sensitive attribute itself), "gone", "new" or "weight" (a
+            link of the person), or "around" (what changes for other people).
+        name: the column or attribute, or the other end of the link; empty of "around".
+        before, after: the values of a column, or the weights of a link, as words; else empty.
     """
 
     kind: str
@@ -103,12 +105,14 @@ class Why:
         score: with these alone moved.
         exact: whether every smaller set was tried; otherwise one was found step by step.
         moved: how many parts move in that world.
+        own: place in `WhatIf.own` of the value that the person has in that world.
     """
 
     parts: tuple[Part, ...]
     score: float
     exact: bool
     moved: int
+    own: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,14 +123,17 @@ class ExplainedPerson:
         node_id: the person's; their name where ids are not whole numbers.
         chosen: "affected", or "random" for one of a random sample.
         y: label, −1 where unknown; a number, NaN where unknown.
-        members: the person first, then those linked to them in any of the worlds, those with the
-            fewest links first.
-        hidden: neighbours that are not among the members, for there are too many.
+        members: the person first, then those linked to them as it is or in a world in which their
+            own value alone is another. First come those whose links with the person differ in such
+            a world of the audit's own causal model and dose 1, then other neighbours, then the
+            rest; among each, those with the fewest links.
+        hidden: how many of the latter are not among the members, for there are too many.
         edges: pairs of places in `members` that are linked on the factual graph.
         features: rows of values by column, the factual one first; of words the place of the level.
         links: how links differ, the factual one (no difference) first.
         attributes: the members' groups or numbers, the factual ones first.
-        states: the factual one first.
+        states: the factual one first, which is also the one in which nothing is set under any
+            model and dose.
         why: what accounts for another answer when their own value alone is another; None where
             the answer stays or this was not examined.
     """
@@ -156,6 +163,7 @@ class WhatIf:
         doses: shares of the difference that the attribute causes; the first is 1.
         people: the most affected, then a random sample.
         notes: what could not be computed, and why.
+        directed: whether links have a direction.
     """
 
     columns: tuple[Column, ...]
@@ -165,3 +173,4 @@ class WhatIf:
     doses: tuple[float, ...]
     people: tuple[ExplainedPerson, ...]
     notes: tuple[str, ...] = ()
+    directed: bool = False

@@ -16,6 +16,9 @@ from fairgear.causal.edges.model import STREAM, EdgeModel
 from fairgear.causal.edges.pairs import Factual
 from fairgear.hashing import node_hash, pair_uniform
 
+# Scratch is kept for so many different numbers of people: each takes a copy of the table.
+_SIZES = 4
+
 
 @dataclass(frozen=True, eq=False)
 class NearbyEdges:
@@ -94,6 +97,8 @@ class NearbyEdges:
         weights = terms.coefficients(theta)
         own = weights.degree * np.log1p(factual.degree)
         if len(people) not in self._scratch:
+            if len(self._scratch) == _SIZES:
+                self._scratch.pop(next(iter(self._scratch)))
             behind = np.concatenate([np.arange(n), np.zeros(len(people), dtype=np.int64)])
             known = factual.sens[behind]
             lift = terms.lift(theta, own[behind], known, known)[0]

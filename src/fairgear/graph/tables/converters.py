@@ -25,13 +25,19 @@ from fairgear.graph.tables.table_graph import EdgeList, TableSource, table_graph
 
 
 def from_tables(
-    nodes: pd.DataFrame, edges: pd.DataFrame | None = None, **columns: Unpack[ColumnOptions]
+    nodes: pd.DataFrame,
+    edges: pd.DataFrame | None = None,
+    *,
+    linked: bool = True,
+    **columns: Unpack[ColumnOptions],
 ) -> SensitiveGraph:
     """A graph from a table of people, and a table of edges or a similarity.
 
     Args:
         nodes: one row a person.
         edges: two columns of ids, or of row numbers if `nodes` has no ids.
+        linked: whether there must be edges. With False, a table without edges and similarity is
+            read as people alone, with groups and labels and no features: enough to audit scores.
         columns: the fields of `TableColumns`, such as `label="approved", sensitive="sex"`.
 
     >>> from_tables(people, friends, label="approved", sensitive="sex")  # doctest: +SKIP
@@ -41,7 +47,8 @@ def from_tables(
         if not isinstance(table, pd.DataFrame) and (what == "nodes" or table is not None):
             got, next_step = f"a {type(table).__name__}", f"pass pandas.DataFrame({what})"
             raise GraphError(what, got, "a pandas DataFrame", next_step)
-    return table_graph(nodes, None if edges is None else EdgeList(edges), TableColumns(**columns))
+    listed = None if edges is None else EdgeList(edges)
+    return table_graph(nodes, listed, TableColumns(**columns), linked=linked)
 
 
 def from_scipy(

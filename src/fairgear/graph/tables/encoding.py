@@ -122,8 +122,12 @@ class Encoding:
         notes: list[str],
         *,
         against: Value | None = None,
+        alone: bool = False,
     ) -> Self:
-        """That of a training table without gaps; constant text is left out."""
+        """That of a training table without gaps; constant text is left out.
+
+        `alone` says that there may be nothing but the sensitive attribute.
+        """
         codes: list[ColumnCode] = []
         ends: dict[str, tuple[float, float]] = {}
         for column in columns:
@@ -137,10 +141,10 @@ class Encoding:
                     got = f"a feature called {name!r}, which another column has made already"
                     raise unusable(column.name, got, "names that differ", "rename it")
                 ends[name] = float(values.min()), float(values.max())
-        if set(ends) <= {sensitive}:
+        if set(ends) <= {sensitive} and not alone:
             got = f"no column besides the sensitive one, {sensitive!r}"
             raise GraphError("features", got, "at least one more", "add columns, or drop fewer")
-        low, high = zip(*ends.values(), strict=True)
+        low, high = zip(*ends.values(), strict=True) if ends else ((), ())
         one = None if against is None else spelled(against)
         return cls(tuple(codes), sensitive, groups, low, high, against=one)
 

@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 _QUANTITIES = 50
 # Decimals that a column of quantities may have.
 _MOST_DECIMALS = 9
+# Errors of values that were features of single precision, and of those that never were.
+_SINGLE, _DOUBLE = 1e-7, 1e-13
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,24 @@ class OriginalColumns:
         found = self.values(x)
         for place, column in enumerate(self.each):
             if not column.levels:
-                held, support = x[:, column.features[0]].cpu().numpy(), self._support[place]
+                feature, support = column.features[0], self._support[place]
+                held = x[:, feature].cpu().numpy()
                 found[:, place] = support.nearest(found[:, place], held)
+                if self._is_exact and x.shape == self.graph.x.shape:
+                    # Features of single precision may be alike where the table is not.
+                    own = held == self.graph.x[:, feature].cpu().numpy()
+                    real = support.shortened(self._table[:, feature])
+                    found[:, place] = np.where(own, real, found[:, place])
         return found
+
+    @property
+    def translates(self) -> bool:
+        """Whether the table is another than the features: False where there never was one."""
+        return self._scale is not None
 
     def frame(self, x: Tensor, sens: Tensor) -> pd.DataFrame:
         """The people as rows of the table: the sensitive attributes first, in words."""
-        columns = self._attribute_columns(sens)
+        columns = self.attribute_columns(sens)
         for place, column in enumerate(self.possible(x).T):
             of = self.each[place]
             if of.levels:
@@ -122,10 +135,12 @@ class OriginalColumns:
                 columns[of.name] = column.astype(np.int64) if whole else column
         return pd.DataFrame(columns)
 
-    def _attribute_columns(self, sens: Tensor) -> dict[str, NDArray[Any]]:
+    def attribute_columns(self, sens: Tensor) -> dict[str, NDArray[Any]]:
+        """The sensitive attributes by name: words, or the number."""
         held, several = sens.cpu().numpy(), self.graph.attributes
         if self.graph.continuous:
-            return {self.attributes[0].name: held}
+            whole = all(bool((one == one.round()).all()) for one in (sens, self.graph.sens))
+            return {self.attributes[0].name: held.astype(np.int64) if whole else held}
         codes = held[:, None] if several is None else several.codes(held)
         return {
             one.name: np.array(one.values, dtype=object)[codes[:, place]]
@@ -162,16 +177,29 @@ class OriginalColumns:
         return float(self._unscaled(both)[:, column.features[0]].mean())
 
     @cached_property
+    def _is_exact(self) -> bool:
+        """Whether the graph has kept its table, without the rounding of features."""
+        return self.graph.raw is not None and self._scale is not None
+
+    @cached_property
+    def _table(self) -> Floats:
+        """Everybody, in the units of the table."""
+        raw, encoding = self.graph.raw, self.graph.get("encoding")
+        if raw is None or not self._is_exact:
+            table: Floats = self._unscaled(self.graph.x.cpu().double()).numpy()
+            return table
+        table = raw.cpu().numpy()
+        return table if encoding is None else encoding.unstandardized(table)
+
+    @cached_property
     def _support(self) -> list[_Support]:
         """Of each column; that of levels is never read."""
-        table = self._unscaled(self.graph.x.cpu().double()).numpy()
-        raw = self.graph.raw
-        encoding = self.graph.get("encoding")
-        if raw is not None and (encoding is None or encoding.mean is None):
-            # Without the rounding of features.
-            table = raw.cpu().numpy()
-        x = self.graph.x.cpu().numpy()
-        return [_Support.of(x[:, of.features[0]], table[:, of.features[0]]) for of in self.each]
+        x, table = self.graph.x.cpu().numpy(), self._table
+        rounding = _DOUBLE if self._is_exact else _SINGLE
+        return [
+            _Support.of(x[:, of.features[0]], table[:, of.features[0]], rounding)
+            for of in self.each
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,15 +211,18 @@ class _Support:
     decimals: int | None
 
     @classmethod
-    def of(cls, features: NDArray[Any], values: Floats) -> Self:
-        """From everybody's; values are told apart as features are."""
+    def of(cls, features: NDArray[Any], values: Floats, rounding: float) -> Self:
+        """From everybody's; values are told apart as features are.
+
+        `rounding` is how far a value may be off, as a share of the largest.
+        """
         known, first = np.unique(features, return_index=True)
         units = values[first]
-        # What is left of single precision is no decimal of the column.
+        # What is left of rounding is no decimal of the column.
         size = float(np.abs(units).max(initial=1.0))
         for decimals in range(_MOST_DECIMALS + 1):
             shorter = np.round(units, decimals)
-            if np.abs(shorter - units).max(initial=0.0) <= 1e-6 * size:
+            if np.abs(shorter - units).max(initial=0.0) <= rounding * size:
                 return cls(known, shorter, decimals)
         return cls(known, units, None)
 
@@ -200,13 +231,17 @@ class _Support:
         """Whether all are whole numbers."""
         return bool((self.values == np.round(self.values)).all())
 
+    def shortened(self, values: Floats) -> Floats:
+        """With as many decimals as people's."""
+        return values if self.decimals is None else np.round(values, self.decimals)
+
     def nearest(self, values: Floats, features: NDArray[Any]) -> Floats:
         """The possible numbers nearest to some, which are also given as features."""
         at = np.minimum(np.searchsorted(self.features, features), len(self.features) - 1)
         real = self.features[at] == features
         if len(self.values) > _QUANTITIES:
             found = np.clip(values, self.values.min(), self.values.max())
-            found = found if self.decimals is None else np.round(found, self.decimals)
+            found = self.shortened(found)
         else:
             ordered = np.sort(self.values)
             found = ordered[np.searchsorted((ordered[1:] + ordered[:-1]) / 2, values)]

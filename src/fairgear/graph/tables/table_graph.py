@@ -68,8 +68,8 @@ class TableSource:
     notes: Sequence[str] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
 
-    def graph(self, encoding: Encoding | None = None) -> SensitiveGraph:
-        """The graph, encoded as a model's training table if there is one."""
+    def graph(self, encoding: Encoding | None = None, *, linked: bool = True) -> SensitiveGraph:
+        """The graph, encoded as a model's training table if there is one; see `table_graph`."""
         return table_graph(
             self.nodes,
             self.edges,
@@ -78,6 +78,7 @@ class TableSource:
             masks=self.masks,
             encoding=encoding,
             notes=self.notes,
+            linked=linked,
         )
 
 
@@ -90,6 +91,7 @@ def table_graph(
     masks: Mapping[str, Mask] | None = None,
     encoding: Encoding | None = None,
     notes: Sequence[str] = (),
+    linked: bool = True,
 ) -> SensitiveGraph:
     """The graph of a table of people.
 
@@ -102,7 +104,11 @@ def table_graph(
         encoding: of a model's training table, to encode this one alike; by default the table's
             own, which becomes the graph's field `encoding`.
         notes: what the user should know of how the table was read.
+        linked: whether there must be edges. If not, a table without any is read as people alone:
+            their groups and labels, and no features, so that no other column can be in the way.
     """
+    alone = not linked and edges is None and columns.similarity is None
+    edges = np.empty((2, 0), dtype=np.int64) if alone else edges
     columns.check_edges(given=edges is not None)
     if nodes.index.name is not None and nodes.index.name not in nodes.columns:
         nodes = nodes.reset_index()
@@ -121,14 +127,17 @@ def table_graph(
     if attributes is not None:
         group = group.numbered_as(attributes)
     group = group.completed(people.node_id, columns, fewest_known(encoding))
+    columns = _without_features(columns, names) if alone else columns
     features, keep = table_features(nodes, group, columns, encoding, notes)
     group = group.rows(keep)
     if group.is_number:
         attributes = Attributes.number(columns.sensitive)
-    values = encoded_values(features)
+    values = encoded_values(features) if features else np.empty((int(keep.sum()), 0))
     if encoding is None:
         against = columns.against
-        encoding = Encoding.of(features, columns.sensitive, group.names, notes, against=against)
+        encoding = Encoding.of(
+            features, columns.sensitive, group.names, notes, against=against, alone=alone
+        )
         encoding = encoding.with_moments(values) if columns.standardize else encoding
         encoding = replace(encoding.for_label(label), attributes=attributes)
     if attributes is None and len(group.names) > 2:
@@ -173,6 +182,12 @@ def table_graph(
     for note in notes:
         log(f"{columns.name}: {note}")
     return complete(graph)
+
+
+def _without_features(columns: TableColumns, names: Sequence[str]) -> TableColumns:
+    """The same columns with all that would be features left out."""
+    kept = {columns.id_column(names), columns.label, columns.sensitive}
+    return replace(columns, drop=tuple(name for name in names if name not in kept))
 
 
 def with_groups(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fairgear.auditing.result import Names
+from fairgear.auditing.names import Names
 from fairgear.causal import Diagnostics
 from fairgear.causal.diagnostics import Effect
 from fairgear.metrics import Interval

@@ -140,7 +140,7 @@ def _change(audit: Audit) -> str:
 
 def _judged(audit: Audit) -> tuple[str, str, str]:
     """Level, title and figure: of the most severe of the own value, everybody's and the bounds."""
-    name, answers, change = attribute_name(audit.names), _answers(audit), _change(audit)
+    name, answers = attribute_name(audit.names), _answers(audit)
     keys = ["delta_cf_self", "delta_cf", "delta_cf_max"]
     models = audit.causal_models
     if models is None or not models.credible:
@@ -158,7 +158,7 @@ def _judged(audit: Audit) -> tuple[str, str, str]:
         return "unsure", "Gives everybody the same answer", "nobody’s changed in any world"
     if worst == "none":
         return worst, f"No difference larger than {percent(highest)} could hide", ""
-    value, ends = figures[place]
+    ends = figures[place][1]
     figure = _said(audit, [share for share, _ in figures], place)
     words = {
         "decides": f"Decides by {name}",

@@ -14,10 +14,10 @@ import torch
 
 from fairgear.auditing import Worlds, adapt
 from fairgear.auditing.adapters.base import Predictions
-from fairgear.auditing.any_model import models_trained_for
 from fairgear.auditing.effects import Effect
 from fairgear.auditing.family import FIXED
 from fairgear.auditing.measures import factual_estimates
+from fairgear.auditing.notes import models_trained_for
 from fairgear.auditing.people import People, select
 from fairgear.auditing.sensitivity import average_effect, over_models
 from fairgear.methods import Method

@@ -1,0 +1,45 @@
+"""SHA256SUMS: the hashes of a folder's files, in the format that `sha256sum -c` checks."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fairgear.errors import FileError
+from fairgear.evidence import file_hash
+from fairgear.files import write_text
+
+SUMS = "SHA256SUMS"
+_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+
+
+def write_sums(folder: Path, names: Sequence[str], texts: Mapping[str, str]) -> None:
+    """Write the hashes of the files `names`, and of files that will have the content `texts`."""
+    found = {name: file_hash(folder / name, "").sha256 for name in names}
+    found |= {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    _write(folder, found)
+
+
+def read_sums(folder: Path) -> dict[str, str]:
+    """The hashes by the name of their file, as they were written."""
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+        found = [_LINE.fullmatch(line) for line in lines]
+        return {name: digest for digest, name in (one.groups() for one in found if one)}
+    except (OSError, UnicodeDecodeError) as error:
+        got, allowed = f"no {SUMS} in it", "the folder of a finished run or audit"
+        step = "check the path, or run the command on that folder again"
+        raise FileError(f"folder {folder}", got, allowed, step) from error
+
+
+def renew_sums(folder: Path, *names: str) -> None:
+    """Note that these files were written, or written again, if the folder has hashes."""
+    if (folder / SUMS).exists():
+        new = {name: file_hash(folder / name, "").sha256 for name in names}
+        _write(folder, {**read_sums(folder), **new})
+
+
+def _write(folder: Path, sums: Mapping[str, str]) -> None:
+    write_text(folder / SUMS, "".join(f"{digest}  {name}\n" for name, digest in sums.items()))

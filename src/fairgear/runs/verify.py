@@ -1,0 +1,113 @@
+"""Whether the files of an audit, and those that it was made from, are still what they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fairgear.auditing import Audit
+from fairgear.auditing.provenance import Provenance, source_commit
+from fairgear.auditing.sums import SUMS, read_sums
+from fairgear.datasets import download
+from fairgear.errors import FileError
+from fairgear.evidence import TRAINED, FileHash, file_hash
+from fairgear.report import model_card, render_page
+from fairgear.runs.folder import AuditFolder
+from fairgear.version import installed_version
+
+State = Literal["ok", "changed", "missing", "not compared"]
+RESULT, SHOWN = "result", "as of audit.json"
+
+
+@dataclass(frozen=True)
+class CheckedFile:
+    """One file.
+
+    Attributes:
+        role: what it is to the audit.
+        file: as it was named.
+        recorded: its SHA-256 at that time.
+        found: that of the file now; empty where there is none.
+        state: whether the two are the same.
+        remark: why it was not compared, or where it was looked for.
+    """
+
+    role: str
+    file: str
+    recorded: str
+    found: str
+    state: State
+    remark: str = ""
+
+
+def verify(folder: Path, data: Path | None = None) -> list[CheckedFile]:
+    """Compare the files of an audit and its inputs with the hashes that were recorded.
+
+    Args:
+        folder: of a finished run or audit.
+        data: where to look for inputs in place of the working directory, under the same path or
+            by their names alone.
+
+    The page and the card are also made again from the results and compared, if this is the code
+    that wrote them.
+    """
+    sums = read_sums(folder)
+    found = [_compared(RESULT, name, digest, folder / name) for name, digest in sums.items()]
+    ours = AuditFolder(folder)
+    if ours.metrics.name not in sums:
+        found.append(CheckedFile(RESULT, ours.metrics.name, "", "", "missing", f"not in {SUMS}"))
+    try:
+        audit = Audit.load(folder)
+    except FileError:
+        if all(one.state == "ok" for one in found):
+            # Whole, and of another version.
+            raise
+        return found
+    known = audit.provenance
+    if known is not None:
+        found += [
+            _compared(file.role, file.path, file.sha256, _place(file, folder, data))
+            for file in known.files
+        ]
+        found += [
+            _shown(ours.report, audit, known, render_page),
+            _shown(ours.card, audit, known, model_card),
+        ]
+    return found
+
+
+def _compared(role: str, name: str, recorded: str, path: Path) -> CheckedFile:
+    try:
+        digest = file_hash(path, role).sha256
+    except FileNotFoundError:
+        return CheckedFile(role, name, recorded, "", "missing", f"no file {path}")
+    except OSError as error:
+        return CheckedFile(role, name, recorded, "", "missing", (error.strerror or "").lower())
+    return CheckedFile(role, name, recorded, digest, "ok" if digest == recorded else "changed")
+
+
+def _place(file: FileHash, folder: Path, data: Path | None) -> Path:
+    """Where an input should be now."""
+    if file.role == TRAINED:
+        return folder / file.path
+    if data is not None:
+        places = [data / file.path, data / Path(file.path).name]
+        return next((place for place in places if place.is_file()), places[0])
+    return download.local(file.path) if file.role == download.DATASET else Path(file.path)
+
+
+def _shown(
+    path: Path, audit: Audit, known: Provenance, render: Callable[[Audit], str]
+) -> CheckedFile:
+    """Whether a page is what the same code makes of the results."""
+    code = (known.version, known.commit)
+    if code != (installed_version(), source_commit()):
+        remark = f"written by fairgear {' '.join(filter(None, code))}"
+        return CheckedFile(SHOWN, path.name, "", "", "not compared", remark)
+    try:
+        same = path.read_bytes() == render(audit).encode()
+    except OSError:
+        return CheckedFile(SHOWN, path.name, "", "", "missing")
+    return CheckedFile(SHOWN, path.name, "", "", "ok" if same else "changed")
