@@ -103,6 +103,28 @@ def test_results_that_nobody_can_take_are_one_line() -> None:
     assert "No space left on device" in ended.stderr
 
 
+def test_ctrl_c_that_falls_into_a_callback_is_heard(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Deaf:
+        def __del__(self) -> None:
+            raise KeyboardInterrupt
+
+    def swallowed(*_: object) -> None:
+        # Python can only print what is raised here.
+        Deaf()
+        time.sleep(20)
+
+    monkeypatch.setattr("fairgear.runs.config.RunConfig.from_dict", swallowed)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), sys.unraisablehook
+    try:
+        assert main(["run"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+    assert sys.unraisablehook is before[1]
+    assert capsys.readouterr().err == "fairgear: interrupted; the same command resumes\n"
+
+
 def run_heard(typed: list[str], err: Path) -> None:
     """Run a command that Ctrl-C reaches; a shell that starts tests in the background hides it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

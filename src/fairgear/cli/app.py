@@ -7,10 +7,14 @@ Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Timer
+from typing import Any
 
 from cyclopts import App, CycloptsError
 
@@ -76,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # when it is loaded, but writes nothing there until something is compiled with it.
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.dirname(__file__))
     try:
-        with command(["fairgear", *tokens]):
+        with _interrupts_heard(), command(["fairgear", *tokens]):
             app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
         # Here, where an error still becomes a line.
         sys.stdout.flush()
@@ -98,6 +102,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception:
         return _bug()
     return 0
+
+
+@contextmanager
+def _interrupts_heard() -> Iterator[None]:
+    """Ctrl-C may fall into a callback that can raise nothing, as when code is compiled.
+
+    Python would print that and go on. Here the signal comes again, until it is heard.
+    """
+    before, waiting = sys.unraisablehook, list[Timer]()
+
+    def again(found: Any) -> None:
+        if found.exc_type is not KeyboardInterrupt:
+            before(found)
+            return
+        waiting.append(Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)))
+        waiting[-1].start()
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for timer in waiting:
+            timer.cancel()
 
 
 def _bug() -> int:
