@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 # Before any library reads them: models this small gain nothing from threads, and several test
 # processes with several threads each lose minutes waiting for one another. Child processes of
@@ -16,6 +17,10 @@ for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # modules takes a third of the time before the first test.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Compiled functions too; each run of the tests has a cache folder of its own.
+os.environ.setdefault(
+    "NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "compiled")
+)
 # What is imported stays until the end: looking for garbage among it takes seconds.
 gc.disable()
 

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
+import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -8,8 +12,13 @@ import pytest
 from fairgear.errors import FileError
 from fairgear.files import (
     TEMPORARY,
+    alone_in,
+    create,
+    new_folder,
     remove_leftovers,
     replacing,
+    taking_turns,
+    temporary_folder,
     write_json,
     write_text,
     writes,
@@ -93,3 +102,120 @@ def test_where_another_process_writes_nothing_changes(tmp_path: Path) -> None:
     assert not temporary.exists()
     assert {entry.name for entry in tmp_path.iterdir()} == {path.name, left.name, "own.txt"}
     assert path.read_text() == "old"
+
+
+def killed_while_writing(path: Path) -> Path:
+    """The temporary file that a process leaves behind if it is killed."""
+    child = os.fork()
+    if child == 0:
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    (left,) = path.parent.glob(f"*{TEMPORARY}")
+    return left
+
+
+def test_what_a_living_process_writes_is_no_leftover(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    left = killed_while_writing(path)
+    with replacing(path) as temporary:
+        temporary.write_text("mine")
+        # That of the killed process has gone already.
+        assert list(tmp_path.iterdir()) == [temporary] != [left]
+        remove_leftovers(tmp_path)
+        write_text(path, "another's")
+    assert path.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_is_on_the_disk_before_its_name_and_the_name_before_going_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def synced(handle: int) -> None:
+        done.append(Path(os.readlink(f"/proc/self/fd/{handle}")).name)
+        fsync(handle)
+
+    def replaced(source: Path, target: Path) -> None:
+        done.append("rename")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    with replacing(tmp_path / "file.txt") as temporary:
+        pass
+    assert done == [temporary.name, "rename", tmp_path.name]
+    done.clear()
+    with new_folder(tmp_path / "g") as folder:
+        (folder / "one").write_text("1")
+    assert done == ["one", folder.name, "rename", tmp_path.name]
+
+
+def test_a_disk_that_cannot_sync_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(errno.EINVAL, "no")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    write_text(tmp_path / "file.txt", "text")
+    assert (tmp_path / "file.txt").read_text() == "text"
+
+
+@pytest.mark.parametrize("size", [200, 243, 255])
+def test_any_name_that_the_system_allows_is_written(size: int, tmp_path: Path) -> None:
+    write_text(tmp_path / ("a" * size), "text")
+    write_text(tmp_path / ("ü" * (size // 2 - 4) + ".json"), "text")
+    assert len(list(tmp_path.iterdir())) == 2
+    with pytest.raises(FileError, match="cannot write"):
+        write_text(tmp_path / ("a" * 256), "text")
+
+
+def test_a_file_is_created_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "new" / "file"
+    assert create(path, b"one", private=True)
+    assert not create(path, b"two")
+    assert path.read_bytes() == b"one"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert not create(path, b"two")
+    assert create(path.with_name("other"), b"two")
+    assert sorted(entry.name for entry in path.parent.iterdir()) == ["file", "other"]
+
+
+def test_locks_of_a_folder_that_cannot_be_made_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for lock in (alone_in(tmp_path / "file" / "g"), taking_turns(tmp_path / "file" / "g" / "h")):
+        with pytest.raises(FileError, match="cannot write"), lock:
+            pass
+
+
+def test_an_error_of_what_is_done_under_a_lock_stays_what_it_is(tmp_path: Path) -> None:
+    for lock in (alone_in(tmp_path), taking_turns(tmp_path / "file")):
+        with pytest.raises(ConnectionError), lock:
+            raise ConnectionError("another matter")
+
+
+def test_a_temporary_folder_of_a_killed_process_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    child = os.fork()
+    if child == 0:
+        with temporary_folder() as folder:
+            (folder / "people").write_text("their names")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    (left,) = tmp_path.iterdir()
+    with temporary_folder() as folder, temporary_folder() as other:
+        assert {folder, other} == set(tmp_path.iterdir())
+        assert left not in (folder, other)
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert not list(tmp_path.iterdir())

@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 
 import numba
 
+from fairgear.code_cache import CodeCache
 from fairgear.progress import bar
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -28,17 +29,14 @@ def _sources(folder: Path) -> str:
 def compiled(function: F) -> F:
     """`function` as machine code that is kept on disk and leaves other threads free to run.
 
-    numba compares what it kept with the function's own file only, so that a change to a function
-    that it calls, in another file, would go unnoticed. Here all files of its folder count, so
-    compiled functions call only those of their own folder.
+    All files of its folder count as its source, and those of no other: compiled functions call
+    only those of their own folder. `code_cache` says where it is kept, and what is loaded.
     """
-    dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if kept is not None and hasattr(kept, "_source_stamp"):
-        kept._source_stamp = _sources(Path(inspect.getfile(function)).parent)
-    else:
-        # A numba that keeps things otherwise: better slow to start than wrong.
-        dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    if hasattr(dispatcher, "_cache") and function.__closure__ is None:
+        sources = _sources(Path(inspect.getfile(function)).parent)
+        dispatcher._cache = CodeCache(function, sources)
+    # Else a numba that keeps things otherwise, or keeps nothing: better slow to start than wrong.
     return cast(F, dispatcher)
 
 

@@ -1,13 +1,22 @@
-"""Files that are there whole or not at all: write under a temporary name, then rename."""
+"""Files that are there whole or not at all: write under a temporary name, then rename.
+
+Before a file is renamed it is on the disk (fsync), and so is the name after it: a power cut loses
+neither. A temporary file or folder is locked by the process that writes it, so that others can
+tell it from what a killed process left behind.
+"""
 
 from __future__ import annotations
 
+import errno
+import glob
 import json
 import math
 import os
+import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +25,22 @@ from filelock import FileLock, Timeout
 
 from fairgear.errors import FileError
 
+try:
+    import fcntl
+except ImportError:  # Windows, where open files cannot be removed anyway.
+    fcntl = None  # type: ignore[assignment]
+
 # What a killed process leaves behind is known by this ending, and may be removed.
 TEMPORARY = ".fairgear-tmp"
+# The same of folders.
+PARTIAL = ".fairgear-partial"
 LOCK = ".lock"
+# Of a name, so that a temporary one is no longer than a file system allows.
+_SHOWN = 30
+# What systems answer that cannot put this file, or this folder, on the disk at once.
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
+# Nanoseconds between two times of files that are surely different.
+_TICK = 10_000_000
 _state = {"writes": True}
 
 
@@ -39,42 +61,122 @@ def written_elsewhere() -> Iterator[None]:
 
 
 @contextmanager
-def replacing(path: Path, *, by_all: bool = False) -> Iterator[Path]:
+def replacing(path: Path, *, by_all: bool = False, private: bool = False) -> Iterator[Path]:
     """A temporary path beside `path` to write to; it takes the place of `path` on success.
 
     Args:
         path: the file to write.
         by_all: every process of a job writes it for itself, as what it will read again: disks may
             differ from machine to machine.
+        private: nobody but its owner may read it.
     """
     path = Path(path)
     if not (writes() or by_all):
-        with tempfile.TemporaryDirectory() as folder:
+        with write_errors(path), tempfile.TemporaryDirectory() as folder:
             yield Path(folder, path.name)
         return
-    if not path.name or path.is_dir():
-        raise unwritable(path, "a folder" if path.name else "no file name")
+    with write_errors(path):
+        if not path.name or path.is_dir():
+            raise unwritable(path, "a folder" if path.name else "no file name")
+    with write_errors(path), _temporary_file(path) as temporary:
+        yield temporary
+        os.chmod(temporary, 0o600 if private else 0o666 & ~umask())
+        sync(temporary)
+        os.replace(temporary, path)
+        sync(path.parent)
+
+
+def create(path: Path, content: bytes, *, by_all: bool = False, private: bool = False) -> bool:
+    """Write a file in one step unless it exists; whether this call wrote it.
+
+    Of several processes that try at once, one does. See `replacing` for the arguments.
+    """
+    if not (writes() or by_all):
+        return True
+    with write_errors(path), _temporary_file(path) as temporary:
+        temporary.write_bytes(content)
+        os.chmod(temporary, 0o600 if private else 0o666 & ~umask())
+        sync(temporary)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        except OSError:
+            # A file system without links: two processes at the same instant are not told apart.
+            if path.exists():
+                return False
+            os.replace(temporary, path)
+        sync(path.parent)
+    return True
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside `path` to write to; it becomes `path` on success, else it goes.
+
+    Those that killed processes left for the same `path` are removed. There must be nothing at
+    `path` except an empty folder.
+    """
     with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(f"{path.suffix}{TEMPORARY}", f".{path.stem}.", path.parent)
-        os.close(handle)
-        temporary = Path(name)
+        begin = f".{path.name[:_SHOWN]}."
+        _remove_left(path.parent, begin, PARTIAL)
+        temporary, handle = _locked(lambda: tempfile.mkdtemp(PARTIAL, begin, path.parent))
         try:
             yield temporary
-            os.chmod(temporary, 0o666 & ~umask())
+            # mkdtemp makes it private.
+            temporary.chmod(0o777 & ~umask())
+            for written in temporary.rglob("*"):
+                sync(written)
+            sync(temporary)
             os.replace(temporary, path)
+            sync(path.parent)
         finally:
-            temporary.unlink(missing_ok=True)
+            _close(handle)
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder among the system's temporary files that only this user may read.
+
+    It is removed at the end, or by the next process that asks for one if this one is killed.
+    """
+    try:
+        root = Path(tempfile.gettempdir())
+        _remove_left(root, "fairgear-", PARTIAL)
+        temporary, handle = _locked(lambda: tempfile.mkdtemp(PARTIAL, "fairgear-", root))
+    except OSError as error:
+        raise unwritable(Path("a temporary folder"), error.strerror or error) from error
+    try:
+        yield temporary
+    finally:
+        _close(handle)
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def sync(path: Path) -> None:
+    """Have the content of a file, or the names in a folder, on the disk before going on."""
+    if os.name == "nt" and path.is_dir():
+        return
+    handle: int | None = None
+    try:
+        handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+    finally:
+        _close(handle)
 
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Nobody else may work in `folder` meanwhile; a second process is refused at once."""
-    folder.mkdir(parents=True, exist_ok=True)
+    # The lock ends with the process, however that ends.
+    lock = FileLock(folder / LOCK, timeout=0)
     try:
-        # The lock ends with the process, however that ends.
-        with FileLock(folder / LOCK, timeout=0):
-            yield
+        _acquire(lock, folder)
     except Timeout as error:
         raise FileError(
             f"folder {folder}",
@@ -82,14 +184,21 @@ def alone_in(folder: Path) -> Iterator[None]:
             "one at a time",
             "wait for it, or choose another --out",
         ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager
 def taking_turns(path: Path) -> Iterator[None]:
     """Only one process at a time runs this block for the file `path`; the others wait."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.parent / f".{path.name}{LOCK}"):
+    lock = FileLock(path.parent / f".{path.name}{LOCK}")
+    _acquire(lock, path.parent)
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -136,12 +245,112 @@ def json_ready(value: Any) -> Any:
     return value
 
 
+def file_stamp(path: Path) -> tuple[int, ...]:
+    """Other numbers as soon as a file was written again or replaced."""
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def settles_in(stamp: tuple[int, ...]) -> float:
+    """Seconds until a file can no longer change without changing its stamp; mostly 0."""
+    age = time.time_ns() - stamp[2]
+    return (_TICK - age) / 1e9 if 0 <= age < _TICK else 0.0
+
+
 def remove_leftovers(folder: Path) -> None:
-    """Remove what a killed process was writing, in `folder` and below it."""
+    """Remove what killed processes were writing, in `folder` and below it.
+
+    What a living process writes stays.
+    """
     if not writes():
         return
     for path in folder.rglob(f"*{TEMPORARY}"):
-        path.unlink(missing_ok=True)
+        _remove_if_left(path)
+
+
+@contextmanager
+def _temporary_file(path: Path) -> Iterator[Path]:
+    """A new file beside `path`, locked while this process writes it; removed at the end.
+
+    So are those that killed processes left for the same `path`.
+    """
+    prefix, suffix = f".{path.stem[:_SHOWN]}.", f"{path.suffix}{TEMPORARY}"
+
+    def make() -> str:
+        handle, name = tempfile.mkstemp(suffix, prefix, path.parent)
+        os.close(handle)
+        return name
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if fcntl is not None:
+        _remove_left(path.parent, prefix, suffix)
+    temporary, handle = _locked(make)
+    try:
+        yield temporary
+    finally:
+        _close(handle)
+        temporary.unlink(missing_ok=True)
+
+
+def _locked(make: Callable[[], str]) -> tuple[Path, int | None]:
+    """A path that `make` makes, and the open file that holds its lock; see `_remove_if_left`."""
+    while True:
+        path = Path(make())
+        if fcntl is None:
+            return path, None
+        handle: int | None = None
+        with suppress(FileNotFoundError):
+            handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+            with suppress(OSError):
+                # Some network file systems have no locks.
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            # Between its making and its locking somebody may have taken it for a leftover.
+            if os.path.samestat(os.fstat(handle), os.lstat(path)):
+                return path, handle
+        _close(handle)
+
+
+def _close(handle: int | None) -> None:
+    if handle is not None:
+        os.close(handle)
+
+
+def _remove_left(folder: Path, prefix: str, suffix: str) -> None:
+    """Remove what killed processes left in `folder`, of those names that `tempfile` gives."""
+    for path in folder.glob(f"{glob.escape(prefix)}????????{glob.escape(suffix)}"):
+        _remove_if_left(path)
+
+
+def _remove_if_left(path: Path) -> None:
+    """Remove a temporary file or folder, unless a living process holds its lock."""
+    if fcntl is None:
+        _remove(path)
+        return
+    with suppress(OSError):
+        links = os.O_NOFOLLOW | os.O_NONBLOCK
+        handle = os.open(path, links | (os.O_RDONLY if path.is_dir() else os.O_RDWR))
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(path)
+        finally:
+            os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _acquire(lock: FileLock, folder: Path) -> None:
+    with write_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except NotImplementedError as error:
+            raise unwritable(folder, "a file system without locks") from error
 
 
 @contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import subprocess
 import sys
 import time
 from contextlib import redirect_stderr
@@ -72,6 +74,55 @@ def test_an_interrupted_audit_says_that_it_starts_over(
         "fairgear: interrupted; an audit does not resume: no results were written, start it again"
     )
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("name", ["ENOSPC", "EACCES", "ENAMETOOLONG", "EROFS", "EMFILE", "EIO"])
+def test_whatever_the_system_refuses_is_one_line(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    number = getattr(errno, name)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number), "/some/where")
+
+    monkeypatch.setattr("fairgear.runs.config.RunConfig.from_dict", refuse)
+    assert main(["run"]) == 1
+    error = capsys.readouterr().err
+    assert error == (
+        f"fairgear: the system refused: {os.strerror(number)} at /some/where. "
+        "Next: correct that, and start again.\n"
+    )
+
+
+def test_results_that_nobody_can_take_are_one_line() -> None:
+    command = [sys.executable, "-m", "fairgear", "methods", "list"]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+    assert "No space left on device" in ended.stderr
+
+
+def test_ctrl_c_that_falls_into_a_callback_is_heard(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Deaf:
+        def __del__(self) -> None:
+            raise KeyboardInterrupt
+
+    def swallowed(*_: object) -> None:
+        # Python can only print what is raised here.
+        Deaf()
+        time.sleep(20)
+
+    monkeypatch.setattr("fairgear.runs.config.RunConfig.from_dict", swallowed)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), sys.unraisablehook
+    try:
+        assert main(["run"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+    assert sys.unraisablehook is before[1]
+    assert capsys.readouterr().err == "fairgear: interrupted; the same command resumes\n"
 
 
 def run_heard(typed: list[str], err: Path) -> None:

@@ -108,7 +108,7 @@ def test_masks_of_a_stored_graph_are_its_split(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["store", *EDGES, *TYPED, "--out", "graph"], "a folder with files in it"),
+        (["store", *EDGES, *TYPED, "--drop", "age", "--out", "graph"], "a folder with files in it"),
         (["store", *EDGES, *TYPED, "--out", "people.parquet"], "a file of that name"),
         (["store", *EDGES, *TYPED, "--out", "new", "--memory", "0"], "--memory: got 0"),
         (["store", *EDGES, *TYPED, "--out", "new", "--model", "nosuch"], "encoding.json"),
@@ -132,6 +132,17 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(
     assert said in error
     assert error.count("\n") == 1
     assert {str(path) for path in here.rglob("*")} == before
+
+
+def test_a_graph_that_is_there_already_is_not_built_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in Path("graph").iterdir()}
+    assert main(["store", *EDGES, *TYPED, "--out", "graph", "--memory", "2"]) == 0
+    captured = capsys.readouterr()
+    assert "nothing to do" in captured.err
+    assert "Wrote" not in captured.out
+    assert {path: path.stat().st_mtime_ns for path in Path("graph").iterdir()} == before
 
 
 def test_json_is_all_there_is_on_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,14 @@ Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Timer
+from typing import Any
 
 from cyclopts import App, CycloptsError
 
@@ -69,8 +74,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # waking a sleeping one made a training step take half as long again.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     try:
-        with command(["fairgear", *tokens]):
+        tempfile.gettempdir()
+    except OSError:
+        # Nothing can be written, not even temporary files: torch must have the name of a folder
+        # when it is loaded, but writes nothing there until something is compiled with it.
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.dirname(__file__))
+    try:
+        with _interrupts_heard(), command(["fairgear", *tokens]):
             app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
+        # Here, where an error still becomes a line.
+        sys.stdout.flush()
     except (ConditionsMet, NotVerified):
         return 3
     except NotAccepted:
@@ -84,14 +97,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(str(error), 2)
     except KeyboardInterrupt:
         return _say(_interrupted(tokens), 130)
-    except BrokenPipeError:
-        # The reader of our output has closed it, as `head` does.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as error:
+        return _refused(error)
     except Exception:
-        traceback.print_exc()
-        return _say("this is a bug; please report the lines above", 1)
+        return _bug()
     return 0
+
+
+@contextmanager
+def _interrupts_heard() -> Iterator[None]:
+    """Ctrl-C may fall into a callback that can raise nothing, as when code is compiled.
+
+    Python would print that and go on. Here the signal comes again, until it is heard.
+    """
+    before, waiting = sys.unraisablehook, list[Timer]()
+
+    def again(found: Any) -> None:
+        if found.exc_type is not KeyboardInterrupt:
+            before(found)
+            return
+        waiting.append(Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)))
+        waiting[-1].start()
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for timer in waiting:
+            timer.cancel()
+
+
+def _bug() -> int:
+    traceback.print_exc()
+    return _say("this is a bug; please report the lines above", 1)
+
+
+def _refused(error: OSError) -> int:
+    """What the system does not let us do: a full disk, a folder of somebody else, a long name."""
+    if error.errno is None:
+        return _bug()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # What is still to be written goes nowhere, without another error at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output has closed it, as `head` does.
+        return 0
+    place = f" at {error.filename}" if error.filename else ""
+    line = f"the system refused: {error.strerror}{place}. Next: correct that, and start again."
+    return _say(line, 1)
 
 
 def _interrupted(tokens: Sequence[str]) -> str:

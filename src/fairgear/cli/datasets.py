@@ -174,7 +174,7 @@ def store(
         print_json(facts)
     else:
         shown = f"{facts['nodes']:,} people, {facts['edges']:,} edges"
-        print(f"Wrote {shown}, {len(facts['feature_names'])} features to {out}")  # noqa: T201
+        print(f"{shown}, {len(facts['feature_names'])} features in {out}")  # noqa: T201
 
 
 def _download_size(dataset: Dataset) -> str:

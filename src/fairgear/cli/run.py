@@ -100,7 +100,8 @@ def run(
         name = f"{settings.short_name}-{settings.method}-{settings.seed}"
         default = Path("runs") / re.sub(r"[^A-Za-z0-9._-]+", "-", name)
         folder = RunFolder(default if out is None else out)
-        done = distributed.on_rank0(folder.report.exists)
+        # The page is there before the results are, which come last.
+        done = distributed.on_rank0(lambda: folder.report.exists() and folder.metrics.exists())
         results = run_once(settings, folder)
         if done:
             log(f"{folder.path} holds this run, finished; nothing to do")

@@ -5,23 +5,23 @@ A file is accepted only if it has the SHA-256 written in the code.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import time
 from collections.abc import Generator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPException
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from fairgear.caching import cache_folder, keep
 from fairgear.errors import FileError
 from fairgear.evidence import note_known
-from fairgear.files import replacing
+from fairgear.files import replacing, temporary_folder
 from fairgear.progress import bar, log
 
 NIFTY = "https://raw.githubusercontent.com/chirag126/nifty/main/dataset"
@@ -140,15 +140,17 @@ def _download(file: RemoteFile, cached: Path) -> Path:
 
     if keep(cached, write):
         return cached
-    temporary = Path(_temporary_folder().name, file.path)
+    temporary = _temporary_folder() / file.path
     write(temporary)
     return temporary
 
 
 @cache
-def _temporary_folder() -> TemporaryDirectory[str]:
+def _temporary_folder() -> Path:
     """For files if the cache cannot be written; it is removed when the process ends."""
-    return TemporaryDirectory(prefix="fairgear-", ignore_cleanup_errors=True)
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(temporary_folder())
 
 
 def _transfer(file: RemoteFile, path: Path) -> None:

@@ -11,7 +11,7 @@ import yaml
 from fairgear.auditing.result import PEOPLE, PEOPLE_CSV, RESULTS, Audit
 from fairgear.auditing.sums import SUMS
 from fairgear.errors import FileError
-from fairgear.files import TEMPORARY, remove_leftovers, write_text, writes
+from fairgear.files import TEMPORARY, create, remove_leftovers, write_text, writes
 from fairgear.report import model_card, write_page
 from fairgear.runs.config import RunConfig, read_yaml
 
@@ -124,17 +124,19 @@ class RunFolder(AuditFolder):
 
     def claim(self, config: RunConfig) -> None:
         """Make the folder ours: new, empty, or begun with the same settings."""
-        entries = self._entries()
-        remove_leftovers(self.path)
-        if not entries:
-            write_text(self.config, yaml.safe_dump(config.to_dict(), sort_keys=False))
-            return
-        before = read_yaml(self.config) if self.config in entries else None
+        text = yaml.safe_dump(config.to_dict(), sort_keys=False)
+        # Of commands that begin at once, one creates the file; the others read it.
+        fresh = not self._entries() and create(self.config, text.encode())
+        before = config.to_dict() if fresh else None
+        if not fresh and self.config.exists():
+            before = read_yaml(self.config)
         if before != config.to_dict():
             allowed = "a new or empty folder, or a run with the same settings to resume"
             step = "choose another --out, or remove that folder"
             got = _found(before, config.to_dict())
             raise FileError(f"output folder {self.path}", got, allowed, step)
+        # Those of another's run are none of ours.
+        remove_leftovers(self.path)
 
     def is_of(self, config: RunConfig, *, on_any_device: bool = False) -> bool:
         """Whether it is new, or was begun with the same settings."""

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgear.errors import FairgearError, ParameterError
+from fairgear.files import PARTIAL
 from fairgear.graph import TableColumns, build_stored, from_tables, open_stored, undirected_edges
 from fairgear.graph.stored import build
 from fairgear.graph.stored.build import LEAST
-from fairgear.graph.stored.folder import PARTIAL
 from fairgear.progress import quiet
 from tests.graph.people import people, rows_of_friends
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairgear.errors import GraphError, ParameterError
+from fairgear.files import json_ready, new_folder
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.sensitive_graph import MASKS
 from fairgear.graph.stored.files import (
@@ -25,8 +28,17 @@ from fairgear.graph.stored.files import (
     most_edges,
     open_features,
 )
-from fairgear.graph.stored.folder import KNOWN, new_folder, write_arrays, write_meta
+from fairgear.graph.stored.folder import (
+    KNOWN,
+    check_new,
+    is_stored,
+    read_meta,
+    remember_new,
+    write_arrays,
+    write_meta,
+)
 from fairgear.graph.stored.neighbours import Keys, sorted_runs, write_neighbours
+from fairgear.graph.stored.verification import file_sha256
 from fairgear.graph.tables.columns import DROP, TableColumns
 from fairgear.graph.tables.encoding import ENCODING, Encoding
 from fairgear.graph.tables.features import (
@@ -84,10 +96,17 @@ def build_stored(
     folder = Path(folder)
     if columns.name == TableColumns.name:
         columns = replace(columns, name=folder.name)
+    edges, features = Path(edges), Path(features)
     columns, vectors = _vectors(columns)
+    files = [edges, features, *vectors]
+    if is_stored(folder) and (known_meta := _finished(folder, files, columns, encoding)):
+        log(f"{folder} holds this graph, finished; nothing to do")
+        return known_meta
+    check_new(folder)
     notes: list[str] = []
+    given = columns
     with new_folder(folder) as partial:
-        held = open_features(Path(features), vectors)
+        held = open_features(features, vectors)
         if held.rows >= 2**31:
             got, allowed = f"{held.rows:,}", f"fewer than {2**31:,}"
             raise GraphError(f"people in {held.path}", got, allowed, "leave some out")
@@ -95,7 +114,7 @@ def build_stored(
         known = _survey(table, columns, attributes, encoding, notes)
         digests = _write_people(partial, table, columns, known, memory)
         directed = bool(columns.directed)
-        found, count = _write_edges(partial, Path(edges), known.node_id, memory, directed, notes)
+        found, count = _write_edges(partial, edges, known.node_id, memory, directed, notes)
         known.encoding.write(partial / ENCODING)
         facts: dict[str, Any] = {
             "name": columns.name,
@@ -109,12 +128,38 @@ def build_stored(
             kind = "continuous" if known.group.is_number else "categorical"
             kind = "binary" if len(known.group.names) == 2 else kind
             facts |= {"sens_kind": kind, "attributes": known.attributes.to_dict()}
+        facts["made_from"] = _made_from(files, given, encoding)
         meta = write_meta(partial, digests | found, facts)
+    remember_new(folder, meta)
     for note in notes:
         log(f"{columns.name}: {note}")
     width = len(known.encoding.feature_names)
     log(f"{columns.name}: {table.rows:,} people, {count:,} edges, {width} features")
     return meta
+
+
+def _finished(
+    folder: Path, files: list[Path], columns: TableColumns, encoding: Encoding | None
+) -> dict[str, Any] | None:
+    """The `meta.json` of a folder that holds just what would be built; else None."""
+    try:
+        meta = read_meta(folder)
+        same = meta.get("made_from") == _made_from(files, columns, encoding)
+    except OSError:
+        # Whatever is wrong is said when that folder, or that file, is refused.
+        return None
+    return meta if same and meta.get("made_from") else None
+
+
+def _made_from(files: list[Path], columns: TableColumns, encoding: Encoding | None) -> str | None:
+    """A hash of all that a graph is built from; None for what cannot be read twice."""
+    if not all(path.is_file() for path in files):
+        return None
+    how = json_ready({"columns": columns, "encoding": encoding})
+    digest = hashlib.sha256(json.dumps(how, sort_keys=True, default=str).encode())
+    for path in files:
+        digest.update(file_sha256(path).encode())
+    return digest.hexdigest()
 
 
 def _vectors(columns: TableColumns) -> tuple[TableColumns, list[Path]]:

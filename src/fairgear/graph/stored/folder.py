@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -18,27 +14,40 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.errors import FileError
-from fairgear.files import umask, write_errors, write_json
+from fairgear.errors import FairgearError, FileError
+from fairgear.files import json_ready, new_folder, write_errors, write_json
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.canonical import Csr
 from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.graph.stored.neighbours import write_neighbours
+from fairgear.graph.stored.verification import (
+    check_bytes,
+    check_content,
+    file_sha256,
+    is_verified,
+    remember,
+    stamp_of,
+)
 from fairgear.graph.tables.encoding import ENCODING, Encoding
 from fairgear.progress import log
-from fairgear.streams import NpyWriter, raw_bytes
+from fairgear.streams import NpyWriter
 
 META = "meta.json"
 NAMES = "node_names.json"
 KIND = "fairgear stored graph"
 # To be raised when the files of a folder change.
 FORMAT = 1
-# The ending of folders that killed processes leave behind; they may be removed.
-PARTIAL = ".fairgear-partial"
 FIELDS = ("x", "edge_index", "y", "sens", "node_id", *MASKS)
 # Of graphs that have them.
 WEIGHTS, KNOWN = _SOME = ("edge_weight", "sens_known")
 CSR = ("indptr", "indices")
+# What a file that was not written by `write_stored` may raise.
+_BROKEN = (
+    *(KeyError, TypeError, ValueError, IndexError, AttributeError, EOFError, OSError),
+    *(OverflowError, RecursionError, MemoryError),
+)
+# Facts of `meta.json` that tell no graph from another.
+_NOT_CONTENT = ("fingerprint", "files", "made_from")
 # Edges in memory at a time.
 _PIECE = 2**20
 _META_TYPES: dict[str, type | tuple[type, ...]] = {
@@ -126,37 +135,53 @@ def read_meta(folder: Path) -> dict[str, Any]:
         not isinstance(meta.get(key), kind) for key, kind in _META_TYPES.items()
     ):
         raise _damaged(folder, f"a {META} of format {meta.get('format')}, or a damaged one")
+    if meta["fingerprint"] != _fingerprint(meta):
+        raise _damaged(folder, f"{META} with other content than was written")
     return dict(meta)
 
 
 def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
     """The graph; its arrays are read from disk when they are used.
 
-    They were checked when they were written and are not checked again. Changes in memory are
-    never written to the files.
+    All of them are read once, and compared with the hashes in `meta.json`, when a folder is opened
+    that this machine has neither built nor opened before, or whose files have changed since.
+    Changes in memory are never written to the files.
 
     Args:
         folder: that `build_stored` or `write_stored` wrote.
-        verify: read everything once and compare it with the hashes in `meta.json`.
+        verify: read and compare everything now.
     """
     folder = Path(folder)
     meta = read_meta(folder)
+    try:
+        return _opened(folder, meta, verify)
+    except FileError:
+        raise
+    except FairgearError as error:
+        raise _damaged(folder, f"{error.what}: {error.got}") from error
+    except _BROKEN as error:
+        raise _damaged(folder, f"files that are missing or cut short ({error})") from error
+
+
+def _opened(folder: Path, meta: dict[str, Any], verify: bool) -> SensitiveGraph:
     extra: dict[str, Any] = {
         key: tuple(meta[key]) for key in ("label_names", "sens_names") if meta[key]
     }
-    try:
-        fields = [*FIELDS, *(key for key in _SOME if key in meta["arrays"])]
-        arrays = {key: _mapped(folder, key, meta["arrays"][key]) for key in (*fields, *CSR)}
-        digests = {key: str(meta["arrays"][key]["sha256"]) for key in arrays}
-        if (folder / NAMES).exists():
-            extra["node_names"] = tuple(json.loads((folder / NAMES).read_text(encoding="utf-8")))
-    except (KeyError, TypeError, ValueError, EOFError, OSError) as error:
-        raise _damaged(folder, f"files that are missing or cut short ({error})") from error
-    for key, array in arrays.items() if verify else ():
-        if hashlib.sha256(raw_bytes(array)).hexdigest() != digests[key]:
-            raise _damaged(folder, f"{key}.npy with other content than was written")
-    tensors: dict[str, Any] = {key: torch.from_numpy(arrays[key]) for key in fields}
+    fields = [*FIELDS, *(key for key in _SOME if key in meta["arrays"])]
+    arrays = {key: _mapped(folder, key, meta["arrays"][key]) for key in (*fields, *CSR)}
+    digests = {key: str(meta["arrays"][key]["sha256"]) for key in arrays}
     held = meta.get("attributes")
+    attributes = None if held is None else Attributes.from_dict(held)
+    stamp = _stamp(folder, meta)
+    if verify or not is_verified(folder, stamp):
+        wrong = check_bytes(folder, arrays, meta)
+        if wrong is not None:
+            raise _damaged(folder, f"{wrong} with other content than was written")
+        check_content(arrays, meta, attributes)
+        remember(folder, stamp)
+    if (folder / NAMES).exists():
+        extra["node_names"] = tuple(json.loads((folder / NAMES).read_text(encoding="utf-8")))
+    tensors: dict[str, Any] = {key: torch.from_numpy(arrays[key]) for key in fields}
     csr = arrays["indptr"], arrays["indices"]
     # Folders of earlier versions do not say it.
     directed = bool(meta.get("directed", False))
@@ -164,7 +189,7 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
         **tensors,
         sens_column=meta["sens_column"],
         sens_kind=meta["sens_kind"],
-        attributes=None if held is None else Attributes.from_dict(held),
+        attributes=attributes,
         name=meta["name"],
         feature_names=meta["feature_names"],
         stored=StoredArrays(folder, tensors, digests, csr, meta["sens_column"], directed),
@@ -174,9 +199,22 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
     )
 
 
+def _stamp(folder: Path, meta: Mapping[str, Any]) -> str:
+    others = [name for name in (NAMES, ENCODING) if (folder / name).exists()]
+    names = [*(f"{key}.npy" for key in meta["arrays"]), *others]
+    return stamp_of(folder, names, meta["fingerprint"])
+
+
 def _mapped(folder: Path, key: str, expected: dict[str, Any]) -> NDArray[Any]:
     # Copy on write: torch needs writable memory, and nothing reaches the disk.
-    held = np.load(folder / f"{key}.npy", mmap_mode="c", allow_pickle=False)
+    path = folder / f"{key}.npy"
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path.name} is no file")
+    try:
+        held = np.load(path, mmap_mode="c", allow_pickle=False)
+    except Exception as error:
+        # A header that is damaged raises whatever Python's own parser does.
+        raise ValueError(f"{path.name}: {error}") from error
     if held.dtype != expected["dtype"] or list(held.shape) != expected["shape"]:
         raise ValueError(f"{key}.npy is {held.dtype} of shape {held.shape}")
     return np.asarray(held)
@@ -198,7 +236,9 @@ def write_stored(graph: SensitiveGraph, folder: Path | str) -> dict[str, Any]:
     worlds of a stored graph are those of a fitted model.
     """
     lost = [key for key in ("mechanism", "latent", "raw") if graph.get(key) is not None]
-    with new_folder(Path(folder)) as partial:
+    folder = Path(folder)
+    check_new(folder)
+    with new_folder(folder) as partial:
         digests, _ = write_neighbours(partial, _keys(graph), len(graph.x), _PIECE)
         fields = [key for key in FIELDS if key != "edge_index"]
         fields += [key for key in _SOME if graph.get(key) is not None]
@@ -214,31 +254,23 @@ def write_stored(graph: SensitiveGraph, folder: Path | str) -> dict[str, Any]:
             facts["attributes"] = graph.attributes.to_dict()
         facts |= {"directed": True} if graph.directed else {}
         meta = write_meta(partial, digests, facts)
+    remember_new(folder, meta)
     if lost:
         log(f"{graph.name}: not stored: {', '.join(lost)}; its worlds will be a fitted model's")
     return meta
 
 
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder beside `path` to write to; renamed on success, else removed."""
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+def check_new(path: Path) -> None:
+    """Refuse to write a stored graph where there is anything already."""
+    with write_errors(path):
+        taken = path.exists() and not (path.is_dir() and not any(path.iterdir()))
+    if taken:
         raise FileError(
             f"folder {path}",
             "a folder with files in it" if path.is_dir() else "a file of that name",
             "a new or empty folder",
             "choose another --out, or remove it",
         )
-    with write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(PARTIAL, f".{path.name}.", path.parent))
-        try:
-            yield partial
-            # mkdtemp makes it private.
-            partial.chmod(0o777 & ~umask())
-            os.replace(partial, path)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, str]:
@@ -262,7 +294,7 @@ def write_meta(
         facts: fields of the graph that are no arrays, by the names in `_META_TYPES`; `masks` says
             whether no mask is empty.
     """
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for key in sorted(digests):
         held = np.load(folder / f"{key}.npy", mmap_mode="r", allow_pickle=False)
         arrays[key] = {"dtype": held.dtype.name, "shape": held.shape, "sha256": digests[key]}
@@ -276,10 +308,22 @@ def write_meta(
         "arrays": arrays,
         **facts,
     }
-    content = json.dumps(meta, sort_keys=True)
-    meta["fingerprint"] = hashlib.sha256(content.encode()).hexdigest()
+    others = [name for name in (NAMES, ENCODING) if (folder / name).exists()]
+    meta["files"] = {name: file_sha256(folder / name) for name in others}
+    meta["fingerprint"] = _fingerprint(meta)
     write_json(folder / META, meta)
     return meta
+
+
+def remember_new(folder: Path, meta: Mapping[str, Any]) -> None:
+    """Note that a folder that was just written need not be checked when it is opened."""
+    with write_errors(folder):
+        remember(folder, _stamp(folder, meta))
+
+
+def _fingerprint(meta: Mapping[str, Any]) -> str:
+    content = {key: value for key, value in meta.items() if key not in _NOT_CONTENT}
+    return hashlib.sha256(json.dumps(json_ready(content), sort_keys=True).encode()).hexdigest()
 
 
 def _keys(graph: SensitiveGraph) -> Iterator[NDArray[np.int64]]:

@@ -41,7 +41,7 @@ def write_neighbours(
         digests["indptr"] = writer.finish()
     count = int(indptr[-1])
     with NpyWriter(folder / "edge_index.npy", np.int64, (count,)) as writer:
-        for source in _sources(indptr, piece):
+        for source in row_of_edges(indptr, piece):
             writer.append(source)
         for target in npy_pieces(folder / "indices.npy", np.int32, piece):
             writer.append(target)
@@ -115,7 +115,7 @@ def _sorted_unique(keys: Keys) -> Keys:
     return keys if bool(fresh.all()) else keys[fresh]
 
 
-def _sources(indptr: NDArray[np.int64], piece: int) -> Iterator[NDArray[np.int64]]:
+def row_of_edges(indptr: NDArray[np.int64], piece: int) -> Iterator[NDArray[np.int64]]:
     """The row of each edge, `piece` edges at a time."""
     for begin in range(0, int(indptr[-1]), piece):
         end = min(begin + piece, int(indptr[-1]))
