@@ -271,12 +271,12 @@ def of_kind(kind: str) -> Audit:
     errors = dict.fromkeys(("rmse", "mae", "r2_prediction"), 0.4)
     ends = dict.fromkeys(errors, audit.intervals["accuracy"])
     figures = dict.fromkeys(("mean label", "mean prediction", "mean residual"), 12.5)
-    groups = tuple(replace(one, figures=figures) for one in audit.groups)
+    summaries = tuple(replace(one, figures=figures) for one in audit.groups)
     audit = replace(
         audit,
         metrics=audit.metrics | errors,
         intervals=audit.intervals | ends,
-        groups=groups,
+        groups=summaries,
         margins=(),
     )
     return with_what_if(audit, people=tuple(map(_predicted, what_if_of(audit).people)))

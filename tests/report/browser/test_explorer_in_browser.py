@@ -13,7 +13,7 @@ from fairgear.auditing import Audit
 from fairgear.auditing.names import Names
 from fairgear.auditing.what_if import ExplainedPerson, State, WhatIf
 from fairgear.report.numbers import measure, plain
-from tests.auditing.what_if.test_explorer import result
+from tests.auditing.what_if.scene import result
 from tests.report.browser.conftest import OpenPage
 from tests.report.example import HOSTILE, example, example_data, made
 from tests.report.test_explorer import KINDS, MARKS, of_kind, section

@@ -6,7 +6,6 @@ import os
 import shlex
 import signal
 import subprocess
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +26,7 @@ from fairgear.auditing.people import person_ids
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.errors import ParameterError
+from fairgear.files import temporary_folder
 from fairgear.graph.tables import OriginalColumns
 from fairgear.metrics.inputs import Floats
 
@@ -82,11 +82,8 @@ class CommandAdapter(Adapter):
     def scores(self, world: World, nodes: Tensor) -> Floats:
         """The scores that the program wrote for `nodes`."""
         rows = nodes.cpu().numpy()
-        with (
-            sigterm_unwinds(),
-            tempfile.TemporaryDirectory(prefix="fairgear-", ignore_cleanup_errors=True) as place,
-        ):
-            found = self._run(world, Path(place))
+        with sigterm_unwinds(), temporary_folder() as place:
+            found = self._run(world, place)
             what = f"scores of {self._where(world)}"
             values = read_scores(found, person_ids(world.graph), rows, what=what)
         return self._checked(world, values, rows)
