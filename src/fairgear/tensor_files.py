@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,17 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
-from fairgear.errors import FileError
+from fairgear.documents import json_of
+from fairgear.errors import FairgearError, FileError
 from fairgear.files import replacing
+from fairgear.reading import DAMAGE
+
+# A model that is restored may make so many entries, and so many times those of its file.
+_ROOM, _TIMES = 2**22, 4
+_MAKERS = (torch.empty, torch.zeros, torch.ones, torch.full, torch.eye, torch.rand, torch.randn)
+_MAKERS += (torch.arange, torch.linspace)
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
@@ -26,10 +36,49 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `write_tensors` wrote; a pickle or a damaged file is refused."""
     try:
         with safe_open(path, framework="pt") as file:
-            facts = dict(json.loads((file.metadata() or {})["fairgear"]))
+            facts = json_of((file.metadata() or {})["fairgear"], constants=True)
+            if not isinstance(facts, dict):
+                raise damaged(path)
             return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118
-    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
+    # Of a type that torch does not have, an AttributeError.
+    except (SafetensorError, *DAMAGE, KeyError, TypeError, AttributeError) as error:
         raise damaged(path) from error
+
+
+@contextmanager
+def restoring(path: Path, tensors: dict[str, Tensor]) -> Iterator[None]:
+    """Around the making of a model from the file `path`: what does not fit it is a damaged file.
+
+    Sizes in its header decide how large the model is; one that is many times as large as the
+    tensors of the file is refused before it takes memory.
+    """
+    room = _ROOM + _TIMES * sum(tensor.numel() for tensor in tensors.values())
+    try:
+        with _Bounded(room):
+            yield
+    except FairgearError:
+        raise
+    except (*DAMAGE, LookupError, TypeError, AttributeError, RuntimeError) as error:
+        raise damaged(path) from error
+
+
+class _Bounded(TorchFunctionMode):
+    """New tensors may have so many entries together."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self._room = room
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in _MAKERS:
+            # Such a tensor has a size and takes no memory.
+            self._room -= func(*args, **{**kwargs, "device": "meta"}).numel()
+            if self._room < 0:
+                raise ValueError("sizes that do not fit the file")
+        return func(*args, **kwargs)
 
 
 def damaged(path: Path) -> FileError:

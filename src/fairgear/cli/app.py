@@ -6,6 +6,7 @@ Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -20,9 +21,11 @@ from fairgear.cli.datasets import datasets_app, store_app
 from fairgear.cli.flags import examples
 from fairgear.cli.judge import judge_app
 from fairgear.cli.methods import methods_app
+from fairgear.cli.output import complain
 from fairgear.cli.reproduce import reproduce_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
+from fairgear.environment import check_threads
 from fairgear.errors import FairgearError, LostRankError, UnfinishedError
 from fairgear.version import installed_version
 
@@ -66,7 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Spinning for some microseconds is worth it, since the other thread is mostly done by then:
     # waking a sleeping one made a training step take half as long again.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    _never_fail_to_print()
     try:
+        check_threads()
         app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
     except ConditionsMet:
         return 3
@@ -79,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(str(error), 1)
     except FairgearError as error:
         return _say(str(error), 2)
+    except MemoryError:
+        return _say("more than fits into memory; use fewer people or columns, or fairgear store", 1)
     except KeyboardInterrupt:
         return _say(_interrupted(tokens), 130)
     except BrokenPipeError:
@@ -89,6 +96,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         return _say("this is a bug; please report the lines above", 1)
     return 0
+
+
+def _never_fail_to_print() -> None:
+    """Characters that the terminal's encoding lacks are written out, such as δ in ASCII."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _interrupted(tokens: Sequence[str]) -> str:
@@ -102,5 +116,5 @@ def _interrupted(tokens: Sequence[str]) -> str:
 
 
 def _say(message: str, status: int) -> int:
-    print(f"fairgear: {message}", file=sys.stderr)  # noqa: T201
+    complain(message)
     return status

@@ -7,7 +7,7 @@ from pathlib import Path
 from cyclopts import App
 
 from fairgear.cli.flags import NO_DATA, DataFlags, Device, Flag, examples, given
-from fairgear.cli.output import Json, print_json
+from fairgear.cli.output import Json, print_json, say
 
 report_app = App(
     name="report",
@@ -42,7 +42,7 @@ def report(run: Path, /, *, out: Path | None = None, json: Json = False) -> None
     if json:
         print_json({"report": str(page)})
     else:
-        print(f"Report: {page}")  # noqa: T201
+        say(f"Report: {page}")
 
 
 @embed_app.default
@@ -108,4 +108,4 @@ def embed(
         if json:
             print_json({"out": str(out), "rows": rows, "columns": width})
         else:
-            print(f"Wrote {rows:,} × {width} to {out}")  # noqa: T201
+            say(f"Wrote {rows:,} × {width} to {out}")

@@ -244,12 +244,12 @@ class EgoShards:
         if not path.exists():
             return None
         try:
-            note = json.loads(path.read_text(encoding="utf-8"))
+            note = json_of(path.read_bytes())
             count = int(note["uncertified"])
             rows = {name: self._mapped(name, "r")[begin:end] for name in TYPES}
             if note["sha256"] == self._checksum(begin, end, count, rows):
                 return count
-        except (OSError, ValueError, KeyError, TypeError):
+        except (*DAMAGE, KeyError, TypeError):
             pass
         log(f"egos: rows {begin} to {end - 1} in {self.folder} are damaged: building them again")
         return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -16,16 +16,19 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fairgear.causal import LocalWorld
+from fairgear.decoding import from_json
+from fairgear.documents import read_json
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
-from fairgear.graph.targets import BINARY, Target
+from fairgear.graph.targets import BINARY, KINDS, REGRESSION, Target
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.heads import Head
 from fairgear.methods.thresholds import HALF, decide, most_accurate, most_accurate_offsets
+from fairgear.reading import reading
 from fairgear.registry import Registry
-from fairgear.settings import Config
-from fairgear.tensor_files import damaged, read_tensors, write_tensors
+from fairgear.settings import SEED, Config, Range
+from fairgear.tensor_files import damaged, read_tensors, restoring, write_tensors
 from fairgear.training import Checkpoint, History
 from fairgear.training.checkpoints import load_module, module_tensors
 from fairgear.version import installed_version
@@ -34,6 +37,8 @@ from fairgear.version import installed_version
 FORMAT = 4
 # The version whose models have an earlier format.
 _EARLIER = "0.1"
+# Of a sensitive attribute; more are a damaged file.
+_MOST_GROUPS = 10**6
 
 Scores = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -219,22 +224,25 @@ class Method(ABC):
         config = cls.config_type.from_dict(about["config"])
         model = cls.from_config(config, seed=about["seed"], device=device)
         model._set_target(folder, about)
-        tensors, facts = read_tensors(folder / "weights.safetensors")
-        model._restore(folder / "weights.safetensors", tensors, facts)
+        weights = folder / "weights.safetensors"
+        tensors, facts = read_tensors(weights)
+        with restoring(weights, tensors):
+            model._restore(weights, tensors, facts)
         model.threshold_ = float(about["threshold"])
         return model
 
     def _set_target(self, folder: Path, about: dict[str, Any]) -> None:
         """What a saved model predicts; two classes where the file does not say."""
-        try:
-            self.groups_ = int(about.get("groups", 2))
-            known = about.get("target")
-            if known is not None:
-                self.target_ = Target(**{**known, "classes": tuple(known["classes"])})
-            offsets = about.get("offsets")
-            self.offsets_ = None if offsets is None else np.array(offsets, dtype=np.float64)
-        except (TypeError, KeyError, ValueError) as error:
-            raise damaged(folder / "model.json") from error
+        known = from_json(_About, about)
+        self.groups_, self.target_ = known.groups, known.target
+        offsets = None if known.offsets is None else np.array(known.offsets, dtype=np.float64)
+        self.offsets_ = offsets
+        numbers = [known.threshold, known.target.mean, known.target.sd, *(known.offsets or ())]
+        few = known.target.kind != REGRESSION and len(known.target.classes) < 2
+        if not np.isfinite(numbers).all() or known.target.kind not in KINDS or few:
+            raise damaged(folder / "model.json")
+        if offsets is not None and len(offsets) != len(known.target.classes):
+            raise damaged(folder / "model.json")
 
     def torch_device(self) -> torch.device:
         """The device that the work runs on."""
@@ -349,15 +357,29 @@ def load_model(path: Path | str, *, device: str = "auto") -> Method:
     return METHODS[str(about["method"])].load(path, device=device)
 
 
-_ABOUT = {"method": str, "seed": int, "threshold": float, "config": dict}
+@dataclass(frozen=True)
+class _About:
+    """The types of what a saved model's model.json holds."""
+
+    method: str
+    seed: Annotated[int, SEED]
+    threshold: float
+    config: Mapping[str, Any]
+    target: Target = BINARY
+    groups: Annotated[int, Range(0, _MOST_GROUPS)] = 2
+    offsets: tuple[float, ...] | None = None
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """The contents of a saved model's model.json."""
+    """The contents of a saved model's model.json, checked."""
+    what, got = "model folder", "no model.json that this version of fairgear wrote"
+    allowed = "a folder written by a model's save"
+    step = "check the path, or train and save the model again"
+    wrong = FileError(f"{what} {folder}", got, allowed, step)
     try:
-        about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        about = None
+        about = read_json(folder / "model.json", got, allowed, step)
+    except FileError as error:
+        raise wrong from error
     number = about.get("format") if isinstance(about, dict) else None
     if isinstance(number, int) and number < FORMAT:
         raise FileError(
@@ -366,13 +388,10 @@ def read_about(folder: Path) -> dict[str, Any]:
             f"format {FORMAT}",
             f"load it with fairgear {_EARLIER}, or train it again",
         )
-    if number != FORMAT or not all(isinstance(about.get(k), kind) for k, kind in _ABOUT.items()):
-        raise FileError(
-            f"model folder {folder}",
-            "no model.json that this version of fairgear wrote",
-            "a folder written by a model's save",
-            "check the path, or train and save the model again",
-        )
+    if number != FORMAT:
+        raise wrong
+    with reading(folder, got, allowed, step, what=what):
+        from_json(_About, about)
     return dict(about)
 
 

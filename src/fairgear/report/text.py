@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Any
 
 from markupsafe import Markup
+
+from fairgear import text
 
 # A line must not break between a figure and its sign.
 _SIGN = re.compile(r"(?<=\d) (?=%)")
@@ -19,9 +20,9 @@ def visible(value: Any) -> Any:
     A name with a direction mark could otherwise turn round the text beside it. Other values, and
     markup of our own, stay as they are.
     """
-    if isinstance(value, Markup) or not isinstance(value, str) or value.isprintable():
+    if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    return "".join(_shown(one) for one in value)
+    return text.visible(value)
 
 
 def on_page(value: Any) -> Any:
@@ -30,9 +31,3 @@ def on_page(value: Any) -> Any:
     if isinstance(found, Markup) or not isinstance(found, str):
         return found
     return _SIGN.sub(_UNBROKEN, found)
-
-
-def _shown(one: str) -> str:
-    # Joiners shape letters and pictures, and are wanted.
-    hidden = unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co") and one not in "\n\t\u200c\u200d"
-    return f"‹U+{ord(one):04X}›" if hidden else one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -55,7 +56,7 @@ def settings_of_run(model: str) -> dict[str, Any]:
     """
     for folder in (Path(model), Path(model).parent):
         config = folder / "config.yaml"
-        if config.is_file() and (folder / "model" / "model.json").is_file():
+        if os.path.isfile(config) and os.path.isfile(folder / "model" / "model.json"):
             values = read_yaml(config)
             return {key: values[key] for key in _SHARED if key in values}
     return {}
@@ -92,7 +93,7 @@ def audit_config(values: Mapping[str, Any], *, listed: bool = True) -> AuditConf
     """
     config = AuditConfig.from_dict(values)
     config = config.checked(labelled=config.needs_split)
-    if listed and config.nodes not in PARTS and not Path(config.nodes).is_file():
+    if listed and config.nodes not in PARTS and not os.path.isfile(config.nodes):
         allowed = f"{', '.join(PARTS)}, or a file of node ids, one a line"
         step = "choose one of them, or check the path"
         raise ParameterError("--nodes", repr(config.nodes), allowed, step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def model_of(
         return adapt(load_model(folder, device=device), name=text, threshold=threshold)
     if _CODE.fullmatch(text):
         return adapt(import_object(text, "model"), name=text, threshold=threshold)
-    if (Path(text) / "manifest.json").is_file():
+    if os.path.isfile(Path(text) / "manifest.json"):
         got, step = "a folder of exported worlds", f"run fairgear audit score {text}"
         raise FileError(f"model {text}", got, "a model", step)
     allowed = (
@@ -55,7 +56,7 @@ def model_of(
 def saved_model(text: str) -> Path | None:
     """The folder of a saved model, given itself or by its run's; None where there is none."""
     for folder in (Path(text), Path(text) / "model"):
-        if (folder / "model.json").is_file():
+        if os.path.isfile(folder / "model.json"):
             return folder
     return None
 

@@ -11,13 +11,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairgear.decoding import from_json
+from fairgear.documents import json_of, read_json
 from fairgear.errors import FileError
 from fairgear.files import umask, write_errors, write_json
 from fairgear.graph.attributes import Attributes
@@ -26,6 +28,8 @@ from fairgear.graph.sensitive_graph import MASKS, SensitiveGraph
 from fairgear.graph.stored.neighbours import write_neighbours
 from fairgear.graph.tables.encoding import ENCODING, Encoding
 from fairgear.progress import log
+from fairgear.reading import DAMAGE
+from fairgear.settings import Range
 from fairgear.streams import NpyWriter, raw_bytes
 
 META = "meta.json"
@@ -41,19 +45,34 @@ WEIGHTS, KNOWN = _SOME = ("edge_weight", "sens_known")
 CSR = ("indptr", "indices")
 # Edges in memory at a time.
 _PIECE = 2**20
-_META_TYPES: dict[str, type | tuple[type, ...]] = {
-    "name": str,
-    "nodes": int,
-    "edges": int,
-    "feature_names": list,
-    "sens_column": (int, type(None)),
-    "sens_kind": str,
-    "label_names": (list, type(None)),
-    "sens_names": (list, type(None)),
-    "masks": bool,
-    "arrays": dict,
-    "fingerprint": str,
-}
+
+
+@dataclass(frozen=True)
+class _Array:
+    """What `meta.json` says of an array."""
+
+    dtype: str
+    shape: tuple[Annotated[int, Range(0, 2**62)], ...]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class _Meta:
+    """The types of what `meta.json` holds."""
+
+    name: str
+    nodes: Annotated[int, Range(0, 2**62)]
+    edges: Annotated[int, Range(0, 2**62)]
+    feature_names: tuple[str, ...]
+    sens_column: Annotated[int, Range(0, 2**31)] | None
+    sens_kind: str
+    label_names: tuple[str, ...] | None
+    sens_names: tuple[str, ...] | None
+    masks: bool
+    arrays: Mapping[str, _Array]
+    fingerprint: str
+    directed: bool = False
+    attributes: Attributes | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -105,27 +124,22 @@ class StoredArrays:
 
 def is_stored(path: Path | str) -> bool:
     """Whether it is the folder of a stored graph; an interrupted build leaves none."""
-    return (Path(path) / META).is_file()
+    return os.path.isfile(Path(path) / META)
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
     """The content of `meta.json`."""
+    got, allowed = f"no {META} of a stored graph", "a folder that fairgear store wrote"
+    step = "check the path, or build it with fairgear store"
+    meta = read_json(folder / META, got, allowed, step, what="stored graph's")
+    if not isinstance(meta, dict) or meta.get("kind") != KIND:
+        raise FileError(f"folder {folder}", got, allowed, step)
+    if meta.get("format") != FORMAT:
+        raise _damaged(folder, f"a {META} of format {meta.get('format')!r}")
     try:
-        meta = json.loads((folder / META).read_text(encoding="utf-8"))
-        known = isinstance(meta, dict) and meta.get("kind") == KIND
-    except (OSError, ValueError):
-        known = False
-    if not known:
-        raise FileError(
-            f"folder {folder}",
-            f"no {META} of a stored graph",
-            "a folder that fairgear store wrote",
-            "check the path, or build it with fairgear store",
-        )
-    if meta.get("format") != FORMAT or any(
-        not isinstance(meta.get(key), kind) for key, kind in _META_TYPES.items()
-    ):
-        raise _damaged(folder, f"a {META} of format {meta.get('format')}, or a damaged one")
+        from_json(_Meta, meta)
+    except ValueError as error:
+        raise _damaged(folder, f"a damaged {META} ({error})") from error
     return dict(meta)
 
 
@@ -149,8 +163,8 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
         arrays = {key: _mapped(folder, key, meta["arrays"][key]) for key in (*fields, *CSR)}
         digests = {key: str(meta["arrays"][key]["sha256"]) for key in arrays}
         if (folder / NAMES).exists():
-            extra["node_names"] = tuple(json.loads((folder / NAMES).read_text(encoding="utf-8")))
-    except (KeyError, TypeError, ValueError, EOFError, OSError) as error:
+            extra["node_names"] = _names(folder / NAMES)
+    except (*DAMAGE, KeyError, TypeError) as error:
         raise _damaged(folder, f"files that are missing or cut short ({error})") from error
     for key, array in arrays.items() if verify else ():
         if hashlib.sha256(raw_bytes(array)).hexdigest() != digests[key]:
@@ -164,7 +178,7 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
         **tensors,
         sens_column=meta["sens_column"],
         sens_kind=meta["sens_kind"],
-        attributes=None if held is None else Attributes.from_dict(held),
+        attributes=None if held is None else from_json(Attributes, held),
         name=meta["name"],
         feature_names=meta["feature_names"],
         stored=StoredArrays(folder, tensors, digests, csr, meta["sens_column"], directed),
@@ -172,6 +186,13 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
         encoding=Encoding.of_folder(folder),
         **extra,
     )
+
+
+def _names(path: Path) -> tuple[str, ...]:
+    found = json_of(path.read_bytes())
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise ValueError(f"{path.name} is no list of names")
+    return tuple(found)
 
 
 def _mapped(folder: Path, key: str, expected: dict[str, Any]) -> NDArray[Any]:
@@ -259,7 +280,7 @@ def write_meta(
     Args:
         folder: with the arrays.
         digests: the SHA-256 of each array.
-        facts: fields of the graph that are no arrays, by the names in `_META_TYPES`; `masks` says
+        facts: fields of the graph that are no arrays, by the names in `_Meta`; `masks` says
             whether no mask is empty.
     """
     arrays = {}
