@@ -38,7 +38,7 @@ def from_json(kind: type[T], data: Any, *, where: str = "") -> T:
     found: dict[str, Any] = {}
     for item in fields(kind):  # type: ignore[arg-type]  # no bound for dataclasses
         if item.name in data:
-            found[item.name] = _typed(hints[item.name], data[item.name], _below(where, item.name))
+            found[item.name] = typed(hints[item.name], data[item.name], _below(where, item.name))
         elif item.init and not _has_default(item):
             raise DecodingError(f"{_below(where, item.name)} is missing")
     try:
@@ -63,15 +63,11 @@ def _has_default(item: Field[Any]) -> bool:
     return item.default is not MISSING or item.default_factory is not MISSING
 
 
-def _typed(hint: Any, value: Any, where: str) -> Any:
-    """`value` as an annotation has it."""
+def typed(hint: Any, value: Any, where: str = "") -> Any:
+    """`value` as an annotation such as `dict[str, float]` has it."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        found = _typed(inner[0], value, where)
-        for limit in inner[1:]:
-            if isinstance(limit, Range | OneOf) and found is not None and found not in limit:
-                raise _wrong(where, value, _words(limit))
-        return found
+        return _within(inner[1:], typed(inner[0], value, where), where)
     if origin in (Union, types.UnionType):
         return _one_of(inner, value, where)
     if hint in (Any, object):
@@ -86,7 +82,17 @@ def _typed(hint: Any, value: Any, where: str) -> Any:
         return _sequence(origin, inner, value, where)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _mapping(inner, value, where)
-    kind = origin or hint
+    return _plain(origin or hint, value, where)
+
+
+def _within(limits: tuple[Any, ...], value: Any, where: str) -> Any:
+    for limit in limits:
+        if isinstance(limit, Range | OneOf) and value is not None and value not in limit:
+            raise _wrong(where, value, _words(limit))
+    return value
+
+
+def _plain(kind: Any, value: Any, where: str) -> Any:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise _wrong(where, value, kind.__name__)
     return value
@@ -98,11 +104,11 @@ def _one_of(hints: tuple[Any, ...], value: Any, where: str) -> Any:
         return None
     kinds = [hint for hint in hints if hint is not type(None)]
     if len(kinds) == 1:
-        return _typed(kinds[0], value, where)
+        return typed(kinds[0], value, where)
     # A whole number is an int before it is a float.
     for hint in sorted(kinds, key=lambda hint: hint is float):
         try:
-            return _typed(hint, value, where)
+            return typed(hint, value, where)
         except DecodingError:
             continue
     raise _wrong(where, value, " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds))
@@ -129,7 +135,7 @@ def _sequence(origin: Any, inner: tuple[Any, ...], value: Any, where: str) -> An
     else:
         raise _wrong(where, value, f"{len(inner)} values")
     pairs = enumerate(zip(hints, value, strict=True))
-    return origin(_typed(hint, entry, _below(where, str(at))) for at, (hint, entry) in pairs)
+    return origin(typed(hint, entry, _below(where, str(at))) for at, (hint, entry) in pairs)
 
 
 def _mapping(inner: tuple[Any, ...], value: Any, where: str) -> dict[Any, Any]:
@@ -137,7 +143,7 @@ def _mapping(inner: tuple[Any, ...], value: Any, where: str) -> dict[Any, Any]:
         raise _wrong(where, value, "a mapping")
     keys, values = inner
     return {
-        _typed(keys, key, where): _typed(values, entry, _below(where, str(key)))
+        typed(keys, key, where): typed(values, entry, _below(where, str(key)))
         for key, entry in value.items()
     }
 

@@ -80,9 +80,9 @@ def content_of(path: Path | str, what: str = "file") -> bytes:
             f"at most {most_bytes():,} bytes to be read as a whole on this machine",
             "use fairgear store, which reads Parquet in pieces, or a machine with more memory",
         )
-    with reading(path, "no file", "a file one may read", "check the path", what=what):
-        with open(path, "rb") as file:
-            return file.read(size)
+    step = "check the path"
+    with reading(path, "no file", "a file one may read", step, what=what), open(path, "rb") as file:
+        return file.read(size)
 
 
 def most_bytes() -> int:

@@ -221,10 +221,11 @@ def _rows(text: str, delimiter: str, path: Path, notes: list[str]) -> pd.DataFra
     rows: pd.DataFrame = table.to_pandas()
     rows.columns = pd.RangeIndex(rows.shape[1])
     rows = pd.DataFrame({column: rows[column].str.strip() for column in rows})
-    full = rows.shape[1]
-    while rows.shape[1] > 2 and (rows.iloc[:, -1] == "").all():
-        rows = rows.iloc[:, :-1]
-    if rows.shape[1] < full:
+    full = kept = rows.shape[1]
+    while kept > 2 and (rows[kept - 1] == "").all():
+        kept -= 1
+    if kept < full:
+        rows = rows.iloc[:, :kept]
         notes.append(f"left out separators at the end of {len(rows):,} lines")
     return rows
 

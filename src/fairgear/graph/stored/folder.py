@@ -131,6 +131,8 @@ def read_meta(folder: Path) -> dict[str, Any]:
     """The content of `meta.json`."""
     got, allowed = f"no {META} of a stored graph", "a folder that fairgear store wrote"
     step = "check the path, or build it with fairgear store"
+    if not is_stored(folder):
+        raise FileError(f"folder {folder}", got, allowed, step)
     meta = read_json(folder / META, got, allowed, step, what="stored graph's")
     if not isinstance(meta, dict) or meta.get("kind") != KIND:
         raise FileError(f"folder {folder}", got, allowed, step)

@@ -171,11 +171,12 @@ def data_source(data: Data, columns: TableColumns, encoding: Encoding | None = N
 
 
 def check_tensors(data: Data) -> None:
-    """Refuse tensors that are no plain numbers in memory; a few bytes can stand for 10¹² entries."""
+    """Refuse tensors that are no plain numbers: a few bytes can stand for 10¹² entries."""
     for name in data.keys():  # noqa: SIM118  # no dictionary
         value = data[name]
         if isinstance(value, Tensor) and (got := _odd(value)):
-            allowed, step = "a dense tensor of real numbers", f"store data.{name} as such, or drop it"
+            allowed = "a dense tensor of real numbers"
+            step = f"store data.{name} as such, or leave it out"
             raise GraphError(f"{name} of the PyG data", got, allowed, step)
 
 
