@@ -49,7 +49,10 @@ def yaml_of(text: str, *, texts: bool = False) -> Any:
         raise DocumentError(f"{len(text):,} characters, more than {MOST_YAML:,}")
     try:
         return _Composer(text, texts).document()
-    except yaml.YAMLError as error:
+    except DocumentError:
+        raise
+    except (yaml.YAMLError, ValueError) as error:
+        # Halves of characters, and numbers that look like one, are ValueErrors.
         raise DocumentError(f"no valid YAML: {error}") from error
 
 

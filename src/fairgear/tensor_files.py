@@ -58,7 +58,7 @@ def restoring(path: Path, tensors: dict[str, Tensor]) -> Iterator[None]:
             yield
     except FairgearError:
         raise
-    except (*DAMAGE, LookupError, TypeError, AttributeError, RuntimeError) as error:
+    except (*DAMAGE, LookupError, TypeError, AttributeError, RuntimeError, StopIteration) as error:
         raise damaged(path) from error
 
 

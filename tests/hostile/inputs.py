@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,6 +19,8 @@ import torch
 from pyarrow import parquet
 
 ESCAPE = "\x1b]0;mine\x07\x1b[31m"
+# Control characters, ends of lines, marks of direction, halves of characters.
+STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 TURNED = "\u202egnp.exe\u2066"
 
 _BOMB = "\n".join(
@@ -205,7 +208,7 @@ EDGE_LISTS = {
 DIAGRAMS = {
     "bomb.yaml": _BOMB,
     "deep.yaml": "a: " + "[" * 5000,
-    "number.yaml": "parents: 3",
+    "mapping.yaml": "parents: {a: {b: c}}",
     "sensitive.yaml": "parents: {a: [b]}\nsensitive: [a]",
     "NUL.yaml": "a\0: [b]",
     "deep.gml": "graph [" * 3000,
@@ -263,7 +266,7 @@ PT_FILES: Mapping[str, Callable[[Path], None]] = {
     "no columns": _pt(x=torch.empty(10**9, 0)),
     "repeated names": _pt(feature_names=["a", "a"]),
     "numbers as names": _pt(feature_names=[[], {}]),
-    "fields of the storage": _pt(_store=3, _mapping={}, __class__=int),
+    "fields of the storage": _pt(_store=3, _mapping={}, __class__=3),
     "numbers as keys": lambda path: torch.save({1: torch.ones(2)}, path),
     "a tensor": lambda path: torch.save(torch.ones(3), path),
     "nothing": lambda path: torch.save(None, path),

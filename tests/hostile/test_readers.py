@@ -30,7 +30,7 @@ def refused(read: Callable[[], Any]) -> str:
     with pytest.raises(FairgearError) as caught:
         read()
     line = str(caught.value)
-    assert line.isprintable(), "one line, and nothing that steers a terminal"
+    assert not inputs.STEERING.search(line), "one line, and nothing that steers a terminal"
     assert "Next: " in line
     assert len(line) < 3000
     return line
@@ -63,8 +63,8 @@ def test_tables_and_graphs(name: str, tmp_path: Path) -> None:
     ending, content = inputs.TABLES[name]
     path = tmp_path / f"people{ending}"
     path.write_bytes(content())
-    # Comments and a cell of text are fine; the table is then read as any other.
-    if name in ("a million lines of comments", "deep JSON in a cell"):
+    # Comments and a long cell are fine; the table is then read as any other.
+    if name in ("a million lines of comments", "deep JSON in a cell", "5,000 digits"):
         read_graph(path, COLUMNS)
     else:
         refused(lambda: read_graph(path, COLUMNS))
@@ -76,7 +76,7 @@ def test_pyg_files(name: str, tmp_path: Path) -> None:
     inputs.PT_FILES[name](path)
     source = GraphSource(str(path), FileOptions(label="y", sensitive="sex"))
     if name in ("numbers as names", "fields of the storage"):
-        source.with_default_split().load()
+        source.load(split=False)
     else:
         refused(lambda: source.with_default_split().load())
 
@@ -128,7 +128,7 @@ def test_json(name: str, tmp_path: Path) -> None:
 def test_depth_and_constants_of_json() -> None:
     assert json_of("[" * 40 + "]" * 40)
     for text in ("[" * 41 + "]" * 41, '{"a":' * 41 + "1" + "}" * 41, "Infinity"):
-        with pytest.raises(ValueError, match="inside each other|no number"):
+        with pytest.raises(ValueError, match=r"inside each other|no number"):
             json_of(text)
 
 
@@ -171,34 +171,13 @@ def test_columns_with_escapes_are_shown_written_out(
     path = tmp_path / "p.csv"
     names = {"c0": f"{inputs.ESCAPE}income", "c1": f"{inputs.TURNED}debt"}
     inputs.table().rename(columns=names).to_csv(path, index=False)
+    rest = ["--sensitive", "sex", "--similarity", "0.5"]
     for command in ("data", "run"):
-        for label in ("label", f"{inputs.ESCAPE}x"):
-            main(
-                [
-                    command,
-                    str(path),
-                    "--label",
-                    label,
-                    "--sensitive",
-                    "sex",
-                    "--similarity",
-                    "0.5",
-                    "--out",
-                    str(tmp_path / "out"),
-                ]
-                if command == "run" and label != "label"
-                else [
-                    "data",
-                    str(path),
-                    "--label",
-                    label,
-                    "--sensitive",
-                    "sex",
-                    "--similarity",
-                    "0.5",
-                ]
-            )
-            shown = capsys.readouterr()
-            text = shown.out + shown.err
-            assert "‹U+001B›" in text
-            assert all(line.isprintable() for line in text.splitlines())
+        assert main([command, str(path), "--label", f"{inputs.ESCAPE}x", *rest]) == 2
+        shown = capsys.readouterr()
+        assert not inputs.STEERING.search((shown.out + shown.err).replace("\n", ""))
+    main(["data", str(path), "--label", "label", *rest])
+    table = capsys.readouterr().out
+    assert "‹U+001B›" in table
+    assert "‹U+202E›" in table
+    assert not inputs.STEERING.search(table.replace("\n", ""))
