@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 
@@ -29,10 +29,11 @@ class Outer:
     fill: float | str | None = None
     more: Mapping[str, list[bool]] | None = None
     anything: Any = None
+    better: Literal["first", "second"] | None = None
 
 
 WHOLE = Outer(
-    3, "b", 0.5, Inner(("x",), Interval(0.1, 0.2)), ((1, 2.0),), "x", {"k": [True]}, {"a": [1]}
+    3, "b", 0.5, Inner(("x",), Interval(0.1, 0.2)), ((1, 2.0),), "x", {"k": [True]}, {"a": [1]}, "first"
 )
 
 
@@ -69,6 +70,8 @@ def test_there_and_back() -> None:
         ({"fill": [1]}, "fill is a list, not float or str"),
         ({"more": {"k": [1]}}, "more.k.0 is a int, not bool"),
         ({"more": [1]}, "more is a list, not a mapping"),
+        ({"better": "third"}, "better is 'third', not first, second"),
+        ({"better": 1}, "better is a int, not str"),
     ],
 )
 def test_types_are_exact(change: dict[str, Any], said: str) -> None:

@@ -7,7 +7,7 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from fairgear.settings import OneOf, Range
 
@@ -78,6 +78,8 @@ def typed(hint: Any, value: Any, where: str = "") -> Any:
         return value if isinstance(value, kind) else from_json(kind, value, where=where)
     if hint is float:
         return _number(value, where)
+    if origin is Literal:
+        return _within((OneOf(*inner),), _plain(str, value, where), where)
     if origin in (tuple, list):
         return _sequence(origin, inner, value, where)
     if isinstance(origin, type) and issubclass(origin, Mapping):

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairgear.errors import FairgearError, FileError
-from fairgear.files import unreadable
 
 # What foreign content raises while it is parsed. Slips of our own, such as a TypeError, are not
 # among them: tests must see those.
@@ -53,7 +52,8 @@ def reading(
     except (*DAMAGE, *also) as error:
         # Errors of the system have a number; those of parsers for damaged bytes have none.
         if isinstance(error, OSError) and error.errno is not None:
-            raise unreadable(path, error) from error
+            got, allowed = (error.strerror or "an error").lower(), "a file one may read"
+            raise FileError(f"{what} {path}", got, allowed, "check the path") from error
         raise FileError(f"{what} {path}", f"{got}{_said(error)}", allowed, next_step) from error
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from fairgear.caching import cache_folder, keep
 from fairgear.errors import FileError
@@ -223,11 +223,24 @@ class _Blocks:
 
 def _body(file: RemoteFile) -> Iterator[bytes]:
     request = Request(file.url, headers={"User-Agent": "fairgear"})
-    with urlopen(request, timeout=SILENCE) as answer:
+    with build_opener(_Redirects).open(request, timeout=SILENCE) as answer:
         _check_length(answer.headers.get_all("Content-Length", []), file)
         # Unlike read, read1 returns what there is.
         while block := answer.read1(_CHUNK):
             yield block
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Closes the connection where the address that a server redirects to is junk."""
+
+    def http_error_302(self, req: Request, fp: Any, code: int, msg: str, headers: Any) -> Any:
+        try:
+            return super().http_error_302(req, fp, code, msg, headers)
+        except ValueError:
+            fp.close()
+            raise
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
 def _check_length(said: list[Any], file: RemoteFile) -> None:

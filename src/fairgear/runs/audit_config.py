@@ -69,8 +69,8 @@ def on_dataset(values: Mapping[str, Any], dataset: str | None) -> dict[str, Any]
     kept = {key: value for key, value in values.items() if key in ("split", "seed")}
     if GraphSource(dataset).is_path and "data" in values:
         # Another table with the same columns, but other content.
-        columns = FileOptions.from_dict(values["data"]).to_dict()
-        kept["data"] = {k: v for k, v in columns.items() if k not in ("sha256", "edges")}
+        FileOptions.from_dict(values["data"])
+        kept["data"] = {k: v for k, v in values["data"].items() if k not in ("sha256", "edges")}
     return {**kept, "dataset": dataset}
 
 
