@@ -33,7 +33,15 @@ class Outer:
 
 
 WHOLE = Outer(
-    3, "b", 0.5, Inner(("x",), Interval(0.1, 0.2)), ((1, 2.0),), "x", {"k": [True]}, {"a": [1]}, "first"
+    3,
+    "b",
+    0.5,
+    Inner(("x",), Interval(0.1, 0.2)),
+    ((1, 2.0),),
+    "x",
+    {"k": [True]},
+    {"a": [1]},
+    "first",
 )
 
 

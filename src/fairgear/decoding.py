@@ -34,7 +34,8 @@ def from_json(kind: type[T], data: Any, *, where: str = "") -> T:
         data = _by_field(kind, data, where)
     if not isinstance(data, Mapping):
         raise _wrong(where, data, f"the fields of {kind.__name__}")
-    hints = _hints(kind)
+    key: Any = kind
+    hints = _hints(key)
     found: dict[str, Any] = {}
     for item in fields(kind):  # type: ignore[arg-type]  # no bound for dataclasses
         if item.name in data:
@@ -49,7 +50,9 @@ def from_json(kind: type[T], data: Any, *, where: str = "") -> T:
 
 
 # Explained people alone have thousands of records.
-_hints = cache(lambda kind: get_type_hints(kind, include_extras=True))
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
 
 
 def _by_field(kind: type, data: Any, where: str) -> dict[str, Any]:

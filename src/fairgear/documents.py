@@ -23,8 +23,8 @@ MOST_REPEATED = 10_000
 # Characters of a number: longer ones are no settings, and take long to read.
 _DIGITS = 400
 _PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-_RESOLVER = yaml.resolver.Resolver()
-_PLAIN = yaml.constructor.SafeConstructor()
+_RESOLVER: Any = yaml.resolver.Resolver()
+_PLAIN: Any = yaml.constructor.SafeConstructor()
 _MADE = {
     f"tag:yaml.org,2002:{name}": getattr(_PLAIN, f"construct_yaml_{name}")
     for name in ("null", "bool", "int", "float")
@@ -69,7 +69,9 @@ def json_of(text: str | bytes, *, constants: bool = False) -> Any:
         value = json.loads(text, parse_constant=None if constants else _refuse_constant)
     except RecursionError:
         raise DocumentError("nested too deep") from None
-    _check_depth(value)
+    opened = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else len(text)
+    if opened > DEPTH:
+        _check_depth(value)
     return value
 
 
@@ -101,7 +103,7 @@ class _Composer:
 
     def _value(self, event: Any, depth: int) -> Any:
         if isinstance(event, yaml.AliasEvent):
-            return self._alias(event.anchor)
+            return self._alias(str(event.anchor))
         if event.tag is not None:
             raise DocumentError(f"the tag {event.tag}; values are read as they are spelled")
         before = self._count

@@ -40,6 +40,7 @@ def reading(
         what: the file is, in the user's words.
         also: what the parser raises besides `DAMAGE`; `Exception` for one that passes on anything.
     """
+    kinds: tuple[type[Exception], ...] = (*DAMAGE, *also)
     try:
         yield
     except FairgearError:
@@ -49,7 +50,7 @@ def reading(
         raise FileError(
             f"{what} {path}", "more than fits into memory", allowed, "use a smaller one"
         ) from None
-    except (*DAMAGE, *also) as error:
+    except kinds as error:
         # Errors of the system have a number; those of parsers for damaged bytes have none.
         if isinstance(error, OSError) and error.errno is not None:
             got, allowed = (error.strerror or "an error").lower(), "a file one may read"

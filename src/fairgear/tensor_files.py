@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,18 @@ from fairgear.reading import DAMAGE
 
 # A model that is restored may make so many entries, and so many times those of its file.
 _ROOM, _TIMES = 2**22, 4
-_MAKERS = (torch.empty, torch.zeros, torch.ones, torch.full, torch.eye, torch.rand, torch.randn)
-_MAKERS += (torch.arange, torch.linspace)
+# A layer of so many rows and columns takes 16 MB.
+_LARGE = 2048
+_MAKERS: set[Any] = {
+    torch.empty,
+    torch.zeros,
+    torch.ones,
+    torch.full,
+    torch.eye,
+    torch.rand,
+    torch.randn,
+}
+_MAKERS |= {torch.arange, torch.linspace}
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
@@ -46,20 +56,31 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 @contextmanager
-def restoring(path: Path, tensors: dict[str, Tensor]) -> Iterator[None]:
+def restoring(path: Path, tensors: dict[str, Tensor], *headers: dict[str, Any]) -> Iterator[None]:
     """Around the making of a model from the file `path`: what does not fit it is a damaged file.
 
-    Sizes in its header decide how large the model is; one that is many times as large as the
+    Sizes in `headers` decide how large the model is; one that is many times as large as the
     tensors of the file is refused before it takes memory.
     """
     room = _ROOM + _TIMES * sum(tensor.numel() for tensor in tensors.values())
+    # The bound takes a third of a millisecond, which small numbers need not.
+    bounded = _Bounded(room) if _has_large(headers) else nullcontext()
     try:
-        with _Bounded(room):
+        with bounded:
             yield
     except FairgearError:
         raise
     except (*DAMAGE, LookupError, TypeError, AttributeError, RuntimeError, StopIteration) as error:
         raise damaged(path) from error
+
+
+def _has_large(held: Any) -> bool:
+    """Whether plain values hold a whole number that may be too large a size."""
+    if isinstance(held, dict):
+        return any(map(_has_large, held.values()))
+    if isinstance(held, list | tuple):
+        return any(map(_has_large, held))
+    return isinstance(held, int) and abs(held) > _LARGE
 
 
 class _Bounded(TorchFunctionMode):

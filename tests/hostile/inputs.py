@@ -122,6 +122,11 @@ def _wide(columns: int) -> bytes:
     return "\n".join([names, *(f"{r % 2},{r % 2}" + ",1" * columns for r in range(4))]).encode()
 
 
+_GRAPHML = (
+    b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="k" for="node" '
+    b'attr.name="sex" attr.type="int"/><graph edgedefault="undirected"><node id="a">'
+    b'<data key="k">1</data></node></graph></graphml>'
+)
 # By the ending of the file's name.
 TABLES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "60,000 columns": (".csv", lambda: _wide(60_000)),
@@ -152,11 +157,6 @@ TABLES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "GraphML of a wrong type": (".graphml", lambda: _GRAPHML.replace(b">1<", b">x<")),
     "GraphML key without a type": (".graphml", lambda: _GRAPHML.replace(b'"int"', b'"nothing"')),
 }
-_GRAPHML = (
-    b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="k" for="node" '
-    b'attr.name="sex" attr.type="int"/><graph edgedefault="undirected"><node id="a">'
-    b'<data key="k">1</data></node></graph></graphml>'
-)
 
 
 def _entities() -> bytes:

@@ -131,7 +131,7 @@ def test_encodings(tmp_path: Path) -> None:
 def test_what_a_header_claims_is_not_allocated(tmp_path: Path) -> None:
     held = {"w": torch.zeros(10)}
     for size in (10**8, 10**12, 10**30):
-        with pytest.raises(FairgearError), restoring(tmp_path, held):
+        with pytest.raises(FairgearError), restoring(tmp_path, held, {"a": [{"width": size}]}):
             torch.nn.Linear(size, 64)
-    with restoring(tmp_path, held):
+    with restoring(tmp_path, held, {"width": 10**6}):
         torch.nn.Linear(100, 64)

@@ -156,7 +156,7 @@ class CausalModel(ABC):
             got, step = f"a model of the kind {kind.name!r}", "load it with CausalModel.load"
             raise FileError(f"causal model {path}", got, repr(cls.name), step)
         model = kind()
-        with restoring(Path(path), tensors):
+        with restoring(Path(path), tensors, state):
             model._restore(tensors, state)
         model._restored = True
         return model

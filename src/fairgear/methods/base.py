@@ -226,7 +226,7 @@ class Method(ABC):
         model._set_target(folder, about)
         weights = folder / "weights.safetensors"
         tensors, facts = read_tensors(weights)
-        with restoring(weights, tensors):
+        with restoring(weights, tensors, facts, about["config"]):
             model._restore(weights, tensors, facts)
         model.threshold_ = float(about["threshold"])
         return model

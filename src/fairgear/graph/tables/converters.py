@@ -144,9 +144,9 @@ def data_source(data: Data, columns: TableColumns, encoding: Encoding | None = N
     given = isinstance(names, list | tuple) and len(names) == x.shape[1]
     features = [str(name) for name in names] if given else [f"x{i}" for i in range(x.shape[1])]
     if len(set(features)) < len(features):
-        name = next(name for name, count in Counter(features).items() if count > 1)
+        twice = next(name for name, count in Counter(features).items() if count > 1)
         next_step = "name each column of x once"
-        raise GraphError("feature_names of the PyG data", f"{name!r} twice", "names", next_step)
+        raise GraphError("feature_names of the PyG data", f"{twice!r} twice", "names", next_step)
     nodes = pd.DataFrame(x.detach().cpu().to(torch.float64).numpy(), columns=features)
     sensitive = sensitive_columns(columns.sensitive, [*features, *data.keys()])
     wanted = [*sensitive, columns.label, columns.id]

@@ -154,6 +154,6 @@ class SavedAnswers:
         """What `Answers.save` wrote."""
         tensors, facts = read_tensors(path)
         with restoring(path, tensors):
-            columns = {name: tensor.numpy() for name, tensor in tensors.items()}
-            names = {name: typed(tuple[str, ...], facts[name]) for name in ("models", "trained")}
-            return cls(**columns, **names)
+            columns: dict[str, Any] = {name: tensor.numpy() for name, tensor in tensors.items()}
+            models, trained = (typed(tuple[str, ...], facts[key]) for key in ("models", "trained"))
+            return cls(**columns, models=models, trained=trained)
