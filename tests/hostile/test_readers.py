@@ -15,6 +15,7 @@ from fairgear.documents import json_of, yaml_of
 from fairgear.errors import FairgearError
 from fairgear.graph import TableColumns, open_stored
 from fairgear.graph.read_graph import read_graph
+from fairgear.graph.stored.files import edge_chunks, most_edges, open_features
 from fairgear.graph.tables import Encoding
 from fairgear.methods import load_model
 from fairgear.runs.config import RunConfig, read_yaml
@@ -153,6 +154,29 @@ def test_what_is_no_regular_file(kind: str, tmp_path: Path) -> None:
     assert GraphSource(str(path), options).column_names() is None
     if kind in ("folder", "pipe", "zero"):
         refused(lambda: Records(path))
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "zero", "loop", "long", "NUL"])
+def test_graphs_on_disk_are_built_from_regular_files(kind: str, tmp_path: Path) -> None:
+    for suffix in (".parquet", ".npy", ".csv"):
+        folder = tmp_path / suffix[1:]
+        folder.mkdir()
+        path = inputs.no_files(folder, suffix)[kind]
+        refused(lambda path=path: next(edge_chunks(path, 10)))  # type: ignore[misc]
+        refused(lambda path=path: most_edges(path))  # type: ignore[misc]
+        if suffix != ".csv":
+            refused(lambda path=path: open_features(path))  # type: ignore[misc]
+
+
+def test_what_does_not_fit_into_memory_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def load(self: GraphSource, **given: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(GraphSource, "checked", load)
+    assert main(["run", "people.csv"]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_files_that_are_read_as_a_whole_fit_into_memory(

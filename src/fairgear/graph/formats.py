@@ -69,7 +69,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
     with parquet_errors(path):
         file = parquet.ParquetFile(pa.BufferReader(found))
         # A few bytes may stand for millions of rows.
-        check_size(file.metadata.num_rows, file.metadata.num_columns)
+        check_size(file.metadata.num_rows, file.metadata.num_columns, f"file {path}")
         return to_frame(file.read())
 
 
@@ -209,7 +209,7 @@ def _rows(text: str, delimiter: str, path: Path, notes: list[str]) -> pd.DataFra
     Separators at the end of lines, which make a column of nothing, are left out.
     """
     width = len(cells_of(text, delimiter, path))
-    check_size(text.count("\n"), width)
+    check_size(text.count("\n"), width, f"file {path}")
     try:
         table = _parsed(text, delimiter, width)
     except pa.ArrowInvalid as error:

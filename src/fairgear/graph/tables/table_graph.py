@@ -55,14 +55,14 @@ MOST_ROWS, MOST_COLUMNS = 20_000_000, 10_000
 _CELL = 64
 
 
-def check_size(rows: int, columns: int) -> None:
+def check_size(rows: int, columns: int, what: str = "a table") -> None:
     """Refuse a table that is too large to be read into memory, before it is."""
     cells = memory() // _CELL
     if rows <= MOST_ROWS and columns <= MOST_COLUMNS and rows * columns <= cells:
         return
     allowed = f"at most {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {cells:,} cells"
     step = "leave columns out of the file, or use fairgear store, which reads rows in pieces"
-    raise GraphError("a table", f"{rows:,} rows and {columns:,} columns", allowed, step)
+    raise GraphError(what, f"{rows:,} rows and {columns:,} columns", allowed, step)
 
 
 @dataclass(frozen=True, eq=False)
