@@ -33,7 +33,8 @@ def test_what_another_library_writes_is_read_as_it_reads_it(value: object) -> No
         ("a: 2020-01-01", {"a": "2020-01-01"}),
         ("[no, '1', 1_000, 0x10, .5]", [False, "1", 1000, 16, 0.5]),
         ("a: &x {b: 1}\nc: [*x, *x]", {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}),
-        ("<<: 1", {"<<": 1}),
+        ("a: &x {b: 1, c: 2}\nd: {c: 3, <<: *x}", {"a": {"b": 1, "c": 2}, "d": {"b": 1, "c": 3}}),
+        ("{<<: [{a: 1}, {a: 2, b: 2}]}", {"a": 1, "b": 2}),
         ("[" * DEPTH + "]" * DEPTH, eval("[" * DEPTH + "]" * DEPTH)),
     ],
 )  # fmt: skip
@@ -55,6 +56,7 @@ def test_everything_as_text() -> None:
         ("{1: 2}", "which is no text"),
         ("a: 1\na: 2", "twice"),
         ("a: *b", "without an anchor"),
+        ("<<: 1", "without a mapping"),
         ("a: &a [*a]", "without an anchor"),
         ("1\n---\n2", "several documents"),
         ("[" * (DEPTH + 1) + "]" * (DEPTH + 1), "inside each other"),

@@ -22,6 +22,8 @@ MOST_YAML = 2**20
 MOST_REPEATED = 10_000
 # Characters of a number: longer ones are no settings, and take long to read.
 _DIGITS = 400
+# The key of mappings that are merged into the one around them.
+_MERGED = "<<"
 _PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _RESOLVER: Any = yaml.resolver.Resolver()
 _PLAIN: Any = yaml.constructor.SafeConstructor()
@@ -139,7 +141,7 @@ class _Composer:
                 why = "twice" if isinstance(key, str) else "which is no text"
                 raise DocumentError(f"the key {str(key)[:40]!r}, {why}")
             found[key] = value
-        return found
+        return found if self._texts or _MERGED not in found else _merged(found)
 
     def _entries(self, depth: int) -> Iterator[Any]:
         while not isinstance(event := next(self._events), yaml.CollectionEndEvent):
@@ -176,6 +178,17 @@ def _check_depth(value: Any) -> None:
         if not level:
             return
     raise _too_deep()
+
+
+def _merged(found: dict[str, Any]) -> dict[str, Any]:
+    """A mapping with those under `<<` in it; its own keys come first, then those of the first."""
+    others = found.pop(_MERGED)
+    others = others if isinstance(others, list) else [others]
+    if not all(isinstance(other, dict) for other in others):
+        raise DocumentError(f"the key {_MERGED!r} without a mapping to merge")
+    for other in others:
+        found = {**other, **found}
+    return found
 
 
 def _too_deep() -> DocumentError:
