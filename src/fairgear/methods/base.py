@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -17,28 +17,20 @@ from torch import Tensor, nn
 
 from fairgear.causal import LocalWorld
 from fairgear.decoding import from_json
-from fairgear.documents import read_json
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.targets import BINARY, KINDS, REGRESSION, Target
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.heads import Head
+from fairgear.methods.saved import FORMAT, About, columns_of, read_about
 from fairgear.methods.thresholds import HALF, decide, most_accurate, most_accurate_offsets
-from fairgear.reading import reading
 from fairgear.registry import Registry
-from fairgear.settings import SEED, Config, Range
+from fairgear.settings import Config
 from fairgear.tensor_files import damaged, read_tensors, restoring, write_tensors
 from fairgear.training import Checkpoint, History
 from fairgear.training.checkpoints import load_module, module_tensors
 from fairgear.version import installed_version
-
-# Of a saved model; raised when what is saved changes.
-FORMAT = 4
-# The version whose models have an earlier format.
-_EARLIER = "0.1"
-# Of a sensitive attribute; more are a damaged file.
-_MOST_GROUPS = 10**6
 
 Scores = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -233,7 +225,7 @@ class Method(ABC):
 
     def _set_target(self, folder: Path, about: dict[str, Any]) -> None:
         """What a saved model predicts; two classes where the file does not say."""
-        known = from_json(_About, about)
+        known = from_json(About, about)
         self.groups_, self.target_ = known.groups, known.target
         offsets = None if known.offsets is None else np.array(known.offsets, dtype=np.float64)
         self.offsets_ = offsets
@@ -355,54 +347,6 @@ def load_model(path: Path | str, *, device: str = "auto") -> Method:
     """A fitted model of any method, from the folder that its `save` wrote."""
     about = read_about(Path(path))
     return METHODS[str(about["method"])].load(path, device=device)
-
-
-@dataclass(frozen=True)
-class _About:
-    """The types of what a saved model's model.json holds."""
-
-    method: str
-    seed: Annotated[int, SEED]
-    threshold: float
-    config: Mapping[str, Any]
-    target: Target = BINARY
-    groups: Annotated[int, Range(0, _MOST_GROUPS)] = 2
-    offsets: tuple[float, ...] | None = None
-
-
-def read_about(folder: Path) -> dict[str, Any]:
-    """The contents of a saved model's model.json, checked."""
-    what, got = "model folder", "no model.json that this version of fairgear wrote"
-    allowed = "a folder written by a model's save"
-    step = "check the path, or train and save the model again"
-    wrong = FileError(f"{what} {folder}", got, allowed, step)
-    try:
-        about = read_json(folder / "model.json", got, allowed, step)
-    except FileError as error:
-        raise wrong from error
-    number = about.get("format") if isinstance(about, dict) else None
-    if isinstance(number, int) and number < FORMAT:
-        raise FileError(
-            f"model folder {folder}",
-            f"a model of format {number}, saved by fairgear {_EARLIER}",
-            f"format {FORMAT}",
-            f"load it with fairgear {_EARLIER}, or train it again",
-        )
-    if number != FORMAT:
-        raise wrong
-    with reading(folder, got, allowed, step, what=what):
-        from_json(_About, about)
-    return dict(about)
-
-
-def columns_of(path: Path, facts: dict[str, Any]) -> tuple[int, int | None]:
-    """The number of feature columns of a saved model, and which of them is sensitive."""
-    width, column = facts.get("features"), facts.get("sens_column")
-    if not isinstance(width, int) or width < 1:
-        raise damaged(path)
-    if column is not None and not (isinstance(column, int) and 0 <= column < width):
-        raise damaged(path)
-    return width, column
 
 
 def _by_name(config: Config) -> dict[str, Any]:
