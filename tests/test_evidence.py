@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgear import evidence
-from fairgear.delimited import content_of
+from fairgear.delimited import filled
 from fairgear.evidence import FileHash, code_file, file_hash, folder_hashes, reading
 
 
@@ -20,8 +20,8 @@ def test_the_hash_is_of_the_bytes_that_were_read(tmp_path: Path) -> None:
     other.write_bytes(b"x\n")
     before = hashlib.sha256(table.read_bytes()).hexdigest()
     with reading({str(table): "table"}) as read:
-        content_of(table)
-        content_of(other)
+        filled(table)
+        filled(other)
         table.write_bytes(b"changed after it was read")
     assert read.files == (
         FileHash("table", str(table), before, 9),
@@ -34,7 +34,7 @@ def test_a_file_that_is_read_twice_is_listed_once_as_it_was_last(tmp_path: Path)
     with reading() as read:
         for content in (b"a", b"bb"):
             table.write_bytes(content)
-            content_of(table)
+            filled(table)
     assert [(file.bytes, file.sha256) for file in read.files] == [
         (2, hashlib.sha256(b"bb").hexdigest())
     ]
@@ -44,7 +44,7 @@ def test_nothing_is_noted_outside(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a")
     with reading() as read:
         pass
-    content_of(tmp_path / "a")
+    filled(tmp_path / "a")
     evidence.note_file(tmp_path / "a")
     assert read.files == ()
 

@@ -7,9 +7,10 @@ import torch
 
 from fairgear.auditing import Audit, audit
 from fairgear.methods import METHODS, Gear, Method
-from fairgear.notebook import as_table, visible_text
+from fairgear.notebook import as_table
 from fairgear.report.sections.verdict import verdict
 from fairgear.testing.toy_graphs import toy_graph
+from fairgear.text import visible
 from tests.auditing.models import CopiesSens, small_graph
 from tests.report.example import HOSTILE, example, example_data, hostile, made
 from tests.report.markup import Markup
@@ -39,7 +40,7 @@ def test_text_is_text_and_marks_can_be_seen() -> None:
     assert "a<script>" in text
     assert 'x"&‹U+202E›evil' in text
     assert "s‹U+001B›[31m" in text
-    assert visible_text("Zoë 日本 🦊\n") == "Zoë 日本 🦊\n"
+    assert visible("Zoë 日本 🦊\n") == "Zoë 日本 🦊\n"
 
 
 def test_colours_are_those_of_the_notebook() -> None:

@@ -13,7 +13,8 @@ from fairgear.progress import log
 def cache_folder() -> Path:
     """$FAIRGEAR_CACHE if set, else $XDG_CACHE_HOME/fairgear, else ~/.cache/fairgear."""
     if chosen := os.environ.get("FAIRGEAR_CACHE"):
-        return Path(chosen).expanduser()
+        # Unlike Path.expanduser, this leaves a user whom nobody knows as it is.
+        return Path(os.path.expanduser(chosen))
     shared = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG specification has relative paths ignored.
     if os.path.isabs(shared):

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Self
 
 from fairgear.errors import ParameterError
@@ -77,9 +78,13 @@ def listed(values: Iterable[str], most: int = 5) -> str:
     return ", ".join(repr(value) for value in found[:most]) + more
 
 
+# Names among which a near miss is looked for: that takes some microseconds for each.
+_COMPARED = 10_000
+
+
 def near(name: str, known: Iterable[str]) -> list[str]:
     """What may have been meant by a name that is not known, the nearest first."""
-    folded = {column.lower(): column for column in known}
+    folded = {column.lower(): column for column in islice(known, _COMPARED)}
     found = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
     return [folded[key] for key in found]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from fairgear.column_names import listed
 from fairgear.errors import FileError
 from fairgear.evidence import note_content
-from fairgear.files import read_errors
+from fairgear.reading import content_of
 
 DELIMITERS = (",", ";", "\t")
 COMMENTS = ("#", "%")
@@ -45,10 +46,9 @@ def wrong_content(path: Path, got: str, allowed: str, next_step: str) -> FileErr
     return FileError(f"file {path}", got, allowed, next_step)
 
 
-def content_of(path: Path) -> bytes:
+def filled(path: Path) -> bytes:
     """The bytes of a file that is not empty."""
-    with read_errors(path):
-        found = path.read_bytes()
+    found = content_of(path)
     note_content(path, found)
     if not found.strip():
         raise wrong_content(path, "an empty file", "a file with rows", "check that it was saved")
@@ -57,7 +57,7 @@ def content_of(path: Path) -> bytes:
 
 def text_of(path: Path) -> str:
     """The text of a file in UTF-8, or in UTF-16 where a byte order mark says so."""
-    found = content_of(path)
+    found = filled(path)
     wide = found.startswith(_WIDE)
     if b"\0" in found and not wide:
         raise wrong_content(
@@ -126,6 +126,9 @@ def layout_of(text: str, path: Path) -> Layout:
 
 def names_in(path: Path) -> list[str] | None:
     """The names of a text file's columns, quickly; None where only reading it all can tell."""
+    if not os.path.isfile(path):
+        # Opening a pipe would wait for whoever writes to it.
+        return None
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
@@ -148,11 +151,15 @@ def _leading_comments(text: str) -> tuple[list[str], str]:
     A single one with separators is a line of names, such as #id,age.
     """
     comments: list[str] = []
-    rest = text
-    while rest.startswith("#"):
-        line, _, rest = rest.partition("\n")
-        comments.append(line)
-        rest = rest.lstrip("\r\n")
+    begin = 0
+    while text.startswith("#", begin):
+        end = text.find("\n", begin)
+        end = len(text) if end < 0 else end
+        comments.append(text[begin:end])
+        begin = end
+        while begin < len(text) and text[begin] in "\r\n":
+            begin += 1
+    rest = text[begin:]
     named = len(comments) == 1 and any(mark in comments[0] for mark in DELIMITERS)
     if not rest.strip() or (named and not comments[0].startswith("# ")):
         return [], text

@@ -13,6 +13,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NoReturn, TypeVar
 
@@ -24,6 +25,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from fairgear import errors
 from fairgear.compiled import limit_threads, threads
+from fairgear.environment import whole_number
 from fairgear.errors import FairgearError, LostRankError, ParameterError, UnfinishedError
 from fairgear.files import written_elsewhere
 from fairgear.progress import quiet
@@ -33,6 +35,7 @@ T = TypeVar("T")
 # A process may wait this long for one that is busy. One that has died is noticed at once, since
 # its connections close.
 TIMEOUT = timedelta(minutes=10)
+_MOST_PROCESSES = 100_000
 
 
 def rank() -> int:
@@ -137,10 +140,14 @@ def process_group(device: str) -> Iterator[None]:
     Args:
         device: "cpu", or "auto" and "cuda", which give each process a GPU of its own.
     """
-    if not dist.is_torchelastic_launched() or int(os.environ["WORLD_SIZE"]) == 1:
+    if not dist.is_torchelastic_launched():
         yield
         return
-    store = _join(device)
+    job = _Job.of_environment()
+    if job.world_size == 1:
+        yield
+        return
+    store = _join(device, job)
     before = signal.signal(signal.SIGTERM, _terminated)
     try:
         with ExitStack() as stack:
@@ -162,8 +169,31 @@ def process_group(device: str) -> Iterator[None]:
     dist.destroy_process_group()
 
 
-def _join(device: str) -> Store:
-    local_size = int(os.environ["LOCAL_WORLD_SIZE"])
+@dataclass(frozen=True)
+class _Job:
+    """What torchrun says of this process; its environment variables, checked."""
+
+    world_size: int
+    rank: int
+    local_world_size: int
+    local_rank: int
+
+    @classmethod
+    def of_environment(cls) -> _Job:
+        count = _whole("WORLD_SIZE", 1, _MOST_PROCESSES)
+        number = _whole("RANK", 0, count - 1)
+        local = _whole("LOCAL_WORLD_SIZE", 1, count)
+        _whole("MASTER_PORT", 0, 2**16 - 1)
+        return cls(count, number, local, _whole("LOCAL_RANK", 0, local - 1))
+
+
+def _whole(name: str, low: int, high: int) -> int:
+    step = "start the command with torchrun, which sets it, or unset TORCHELASTIC_RUN_ID"
+    return whole_number(name, low, high, step)
+
+
+def _join(device: str, job: _Job) -> Store:
+    local_size = job.local_world_size
     gpus = 0 if device == "cpu" else torch.cuda.device_count()
     on_gpu = device == "cuda" or gpus > 0
     if on_gpu and local_size > gpus:
@@ -174,7 +204,7 @@ def _join(device: str) -> Store:
             "start fewer processes, or use --device cpu",
         )
     if on_gpu:
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(job.local_rank)
     # torchrun limits OpenMP only.
     if "NUMBA_NUM_THREADS" not in os.environ:
         limit_threads(threads() // local_size)
@@ -188,8 +218,8 @@ def _join(device: str) -> Store:
     except (RuntimeError, ValueError) as error:
         raise ParameterError(
             "joining the other processes",
-            str(error).splitlines()[0],
-            f"{os.environ['WORLD_SIZE']} processes that meet within {TIMEOUT}",
+            (str(error).splitlines() or [type(error).__name__])[0],
+            f"{job.world_size} processes that meet within {TIMEOUT}",
             "check torchrun's --rdzv-endpoint, and that it runs on every machine",
         ) from error
     found: Store = store

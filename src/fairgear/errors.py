@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from fairgear.text import visible
+
+# Characters of a part of a message that are shown: a cell of a table may hold a whole book.
+_SHOWN = 500
+
 
 class FairgearError(Exception):
     """Something the user can put right; the command line prints it on one line, exit status 2."""
@@ -11,8 +16,8 @@ class FairgearError(Exception):
         self.got = got
         self.allowed = allowed
         self.next_step = next_step
-        message = f"{what}: got {got}; allowed: {allowed}. Next: {next_step}."
-        super().__init__(" ".join(message.split()))
+        shown = f"{_short(what)}: got {_short(got)}; allowed: {allowed}. Next: {next_step}."
+        super().__init__(visible(" ".join(shown.split())))
 
 
 class GraphError(FairgearError, ValueError):
@@ -50,3 +55,8 @@ class UnfinishedError(FairgearError, RuntimeError):
 
 class UndefinedMetricWarning(UserWarning):
     """A measure has no value on this input (a group without positives, say); it is NaN."""
+
+
+def _short(part: object) -> str:
+    text = str(part)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

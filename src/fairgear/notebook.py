@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from html import escape
+
+from fairgear.text import visible
 
 # Colours are those of the notebook: text as it has it, lines a part of that.
 _TABLE = (
@@ -33,16 +34,5 @@ def as_table(title: str, rows: Sequence[tuple[str, ...]], sentences: Sequence[st
     )
 
 
-def visible_text(text: str) -> str:
-    """Text in which invisible characters that steer direction or terminals are written out."""
-    return text if text.isprintable() else "".join(map(_shown, text))
-
-
 def _safe(text: str) -> str:
-    return escape(visible_text(text))
-
-
-def _shown(one: str) -> str:
-    # Joiners shape letters and pictures, and are wanted.
-    hidden = unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co") and one not in "\n\t\u200c\u200d"
-    return f"‹U+{ord(one):04X}›" if hidden else one
+    return escape(visible(text))

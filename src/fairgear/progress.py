@@ -21,6 +21,8 @@ from rich.progress import (
 )
 from rich.table import Column
 
+from fairgear.text import on_one_line
+
 # Seconds between two lines where there is no terminal.
 LINE_EVERY = 60.0
 
@@ -49,7 +51,8 @@ class Bar:
 def bar(description: str, total: int, *, done: int = 0) -> Iterator[Bar]:
     """A progress bar for work that may take over two seconds; it disappears at the end."""
     with _display(TimeRemainingColumn(table_column=Column(no_wrap=True))) as progress:
-        yield Bar(progress, progress.add_task(description, total=total, completed=done, figures=""))
+        said = on_one_line(description)
+        yield Bar(progress, progress.add_task(said, total=total, completed=done, figures=""))
 
 
 class Board:
@@ -58,13 +61,13 @@ class Board:
     def __init__(self, progress: Progress, parts: Mapping[str, tuple[int, int]]) -> None:
         self._progress = progress
         self._tasks = {
-            name: progress.add_task(name, total=total, completed=done, figures="")
+            name: progress.add_task(on_one_line(name), total=total, completed=done, figures="")
             for name, (done, total) in parts.items()
         }
 
     def show(self, name: str, done: int, text: str = "") -> None:
         """Move the bar of that name to `done`, with a text behind it."""
-        self._progress.update(self._tasks[name], completed=done, figures=text)
+        self._progress.update(self._tasks[name], completed=done, figures=on_one_line(text))
 
 
 @contextmanager
@@ -77,7 +80,7 @@ def board(parts: Mapping[str, tuple[int, int]]) -> Iterator[Board]:
 def log(message: str) -> None:
     """Print one line to stderr."""
     if not _state["quiet"]:
-        _console.print(message, markup=False, emoji=False, soft_wrap=True)
+        _console.print(on_one_line(message), markup=False, emoji=False, soft_wrap=True)
 
 
 @contextmanager

@@ -108,6 +108,9 @@ class Config:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """From nested plain values; an unknown key is refused."""
+        if not isinstance(values, Mapping):
+            got, allowed = f"a {type(values).__name__}", "a mapping from names to values"
+            raise ParameterError(f"settings of {cls.__name__}", got, allowed, "correct them")
         known = settings_of(cls)
         unknown = [key for key in values if key not in known]
         if unknown:

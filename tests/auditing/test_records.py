@@ -28,7 +28,7 @@ def test_an_undefined_number_is_null_and_an_interval_a_pair() -> None:
     nothing = from_json(Row, {"value": None, "ends": [None, None]})
     assert math.isnan(nothing.value)
     assert not nothing.ends.defined
-    with pytest.raises(ValueError, match="values to unpack"):
+    with pytest.raises(ValueError, match="2 values"):
         from_json(Row, {"value": 0.5, "ends": [0.1]})
 
 

@@ -129,7 +129,7 @@ CASES: dict[str, tuple[Callable[[], None], list[str], str]] = {
         "0xf1 at posi",
     ),
     "missing file": (nothing, ["nobody.csv", *RIGHT], "no such file"),
-    "a folder": (lambda: Path("x.csv").mkdir(), ["x.csv", *RIGHT], "directory"),
+    "a folder": (lambda: Path("x.csv").mkdir(), ["x.csv", *RIGHT], "a regular file"),
     "unknown ending": (content("x", "x.xlsx"), ["x.xlsx", *RIGHT], "ends in .xlsx"),
     "both": (nothing, [*LISTED, *SIMILAR], "both edges and a similarity"),
     "neither": (nothing, [CSV, *LABEL, *SENSITIVE], "neither edges nor a similarity"),

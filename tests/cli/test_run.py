@@ -309,8 +309,8 @@ def test_bad_input_is_one_line_status_2_and_leaves_nothing(
         ("- 1", "a list"),
         ("a: [", "no valid YAML"),
         ("seed: 1.5", "setting seed"),
-        ("seed: 2020-13-45", "no valid YAML"),
-        ("settings: {steps: 1" + 400 * "0" + "}", "setting steps"),
+        ("seed: 2020-13-45", "setting seed"),
+        ("settings: {steps: 1" + 400 * "0" + "}", "a number of 401 characters"),
     ],
 )
 def test_a_bad_settings_file_is_one_line(

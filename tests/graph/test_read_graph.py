@@ -251,7 +251,7 @@ def test_missing_files_folders_and_edges_beside_a_graph(tmp_path: Path) -> None:
     with pytest.raises(FairgearError, match="no such file"):
         read_graph(tmp_path / "no.csv", columns)
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(FairgearError, match="is a directory"):
+    with pytest.raises(FairgearError, match="a folder"):
         read_graph(tmp_path / "folder.csv", columns)
     with pytest.raises(FairgearError, match="edges of its own"):
         read_graph("p.graphml", TableColumns(sensitive="sex"), "e.csv")

@@ -156,3 +156,9 @@ def _wait_until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end
         time.sleep(0.1)
+
+
+def test_an_address_that_is_no_scheduler_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", "junk://x")
+    with pytest.raises(ParameterError, match="DASK_SCHEDULER_ADDRESS"), open_pool("dask"):
+        raise AssertionError("never reached")

@@ -21,7 +21,7 @@ from fairgear.causal.local import LocalWorld, changing
 from fairgear.errors import FileError, GraphError, NotFittedError
 from fairgear.graph import SensitiveGraph
 from fairgear.registry import Registry
-from fairgear.tensor_files import damaged, read_tensors, write_tensors
+from fairgear.tensor_files import damaged, read_tensors, restoring, write_tensors
 
 
 class CausalModel(ABC):
@@ -156,10 +156,8 @@ class CausalModel(ABC):
             got, step = f"a model of the kind {kind.name!r}", "load it with CausalModel.load"
             raise FileError(f"causal model {path}", got, repr(cls.name), step)
         model = kind()
-        try:
+        with restoring(Path(path), tensors, state):
             model._restore(tensors, state)
-        except (KeyError, TypeError, ValueError) as error:
-            raise damaged(Path(path)) from error
         model._restored = True
         return model
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,12 +10,14 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
-
+from fairgear.documents import DocumentError, yaml_of
 from fairgear.errors import FileError, ParameterError
 from fairgear.evidence import note_content
+from fairgear.reading import content_of, reading
 
 SUFFIXES = (".yaml", ".yml", ".gml", ".dot", ".gv")
+# Bounds that no drawing of people reaches: of a file, and of what its few words may stand for.
+MOST_TEXT, MOST_ARROWS = 2**20, 2**20
 _KEYS = ("parents", "resolving", "sensitive")
 _TOKEN = re.compile(
     r"""\s+ | //[^\n]* | /\*.*?\*/ | \#[^\n]*             # left out
@@ -71,15 +74,18 @@ class Diagram:
     def from_gml(cls, text: str) -> Self:
         """From GML, which networkx reads; node labels are the columns' names."""
         try:
-            import networkx as nx
+            nx = importlib.import_module("networkx")
         except ImportError as error:
             allowed, step = "GML where networkx is installed", "pip install fairgear[networkx]"
             raise _wrong("GML, and networkx is missing", allowed, step) from error
         try:
-            return cls.from_networkx(nx.parse_gml(text))
-        except nx.NetworkXError as error:
+            graph = nx.parse_gml(text)
+        # The reader passes on any error of what it is made of.
+        except Exception as error:
             step = "check the file, or write a YAML of parents"
-            raise _wrong(f"no GML ({error})", "GML of a directed graph", step) from error
+            said = " ".join(str(error).split())[:120]
+            raise _wrong(f"no GML ({said})", "GML of a directed graph", step) from error
+        return cls.from_networkx(graph)
 
     @classmethod
     def from_dot(cls, text: str) -> Self:
@@ -95,9 +101,9 @@ class Diagram:
         """
         try:
             # Everything is text: a column may be called no, or 1.
-            held = yaml.load(text, Loader=yaml.BaseLoader)
-        except yaml.YAMLError as error:
-            raise _wrong("no YAML", "YAML of parents", "check the file") from error
+            held = yaml_of(text, texts=True)
+        except DocumentError as error:
+            raise _wrong(f"no YAML ({error})", "YAML of parents", "check the file") from error
         if not isinstance(held, dict) or not held:
             raise _wrong("no mapping", "income: [sex, job]", "list the parents of each column")
         if not isinstance(held.get("parents"), dict):
@@ -106,7 +112,10 @@ class Diagram:
             raise _wrong(f"the key {key!r}", ", ".join(_KEYS), "put columns under parents")
         parents = {name: _names(of, name) for name, of in held["parents"].items()}
         resolving = _names(held.get("resolving", []), "resolving")
-        return cls(parents, resolving, held.get("sensitive"))
+        sensitive = held.get("sensitive")
+        if not isinstance(sensitive, str | None):
+            raise _wrong("no name at 'sensitive'", "sensitive: sex", "name one column")
+        return cls(parents, resolving, sensitive)
 
     @classmethod
     def read(cls, path: Path | str) -> Self:
@@ -119,13 +128,15 @@ class Diagram:
         reader = {".yaml": cls.from_yaml, ".yml": cls.from_yaml, ".gml": cls.from_gml}.get(
             suffix, cls.from_dot
         )
+        content = content_of(path, "diagram")
+        note_content(path, content)
+        allowed, step = f"text of at most {MOST_TEXT:,} bytes in UTF-8", "check the path"
+        if len(content) > MOST_TEXT:
+            raise FileError(f"diagram {path}", f"{len(content):,} bytes", allowed, step)
+        with reading(path, "no text", allowed, step, what="diagram"):
+            text = content.decode("utf-8-sig")
         try:
-            content = path.read_bytes()
-            note_content(path, content)
-            return reader(content.decode("utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            got, step = f"{type(error).__name__}: {error}", "check the path"
-            raise FileError(f"diagram {path}", got, "a text file that can be read", step) from error
+            return reader(text)
         except ParameterError as error:
             # The same sentence, with the file's name.
             what = f"diagram {path}"
@@ -181,7 +192,7 @@ class _Dot:
                 self._tokens.append(token)
                 self._names.append(found["mark"] is None)
                 self._quoted.append(found["quoted"] is not None)
-        self._at = 0
+        self._at = self._arrows = 0
 
     def parents(self) -> dict[str, list[str]]:
         if self._peek().lower() == "strict":
@@ -210,6 +221,9 @@ class _Dot:
             while self._mark() == "->":
                 self._at += 1
                 after = self._ends()
+                self._arrows += len(before) * len(after)
+                if self._arrows > MOST_ARROWS:
+                    raise _many(self._arrows)
                 for name in after:
                     found.setdefault(name, []).extend(before)
                 before = after
@@ -258,6 +272,10 @@ class _Dot:
     def _unreadable(self, got: str) -> ParameterError:
         allowed = 'digraph { a -> b; "x y" -> {z w}; }'
         return _wrong(f"{got!r}, which cannot be read here", allowed, "write it so, or as YAML")
+
+
+def _many(count: int) -> ParameterError:
+    return _wrong(f"{count:,} arrows", f"at most {MOST_ARROWS:,}", "draw those that matter")
 
 
 def _names(held: object, name: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from torch import Tensor
@@ -43,7 +44,7 @@ def named(name: str, graph: SensitiveGraph, people: Tensor | None = None) -> Cau
         return with_features(name, graph, people)
     if Path(name).suffix.lower() in SUFFIXES:
         return with_features(FeatureSequential(diagram=Diagram.read(name)), graph, people)
-    if Path(name).is_file():
+    if os.path.isfile(name):
         note_file(Path(name))
         return CausalModel.load(name)
     if name not in CAUSAL_MODELS and ":" not in name:

@@ -6,6 +6,7 @@ Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -25,10 +26,12 @@ from fairgear.cli.datasets import datasets_app, store_app
 from fairgear.cli.flags import examples
 from fairgear.cli.judge import judge_app
 from fairgear.cli.methods import methods_app
+from fairgear.cli.output import complain
 from fairgear.cli.reproduce import reproduce_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
 from fairgear.cli.verify import NotVerified
+from fairgear.environment import check_threads
 from fairgear.errors import FairgearError, LostRankError, UnfinishedError
 from fairgear.evidence import command
 from fairgear.version import installed_version
@@ -73,13 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Spinning for some microseconds is worth it, since the other thread is mostly done by then:
     # waking a sleeping one made a training step take half as long again.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    _never_fail_to_print()
+    _name_a_folder_for_torch()
     try:
-        tempfile.gettempdir()
-    except OSError:
-        # Nothing can be written, not even temporary files: torch must have the name of a folder
-        # when it is loaded, but writes nothing there until something is compiled with it.
-        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.dirname(__file__))
-    try:
+        check_threads()
         with _interrupts_heard(), command(["fairgear", *tokens]):
             app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
         # Here, where an error still becomes a line.
@@ -95,6 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(str(error), 1)
     except FairgearError as error:
         return _say(str(error), 2)
+    except MemoryError:
+        return _say("more than fits into memory; use fewer people or columns, or fairgear store", 1)
     except KeyboardInterrupt:
         return _say(_interrupted(tokens), 130)
     except OSError as error:
@@ -150,6 +152,25 @@ def _refused(error: OSError) -> int:
     return _say(line, 1)
 
 
+def _name_a_folder_for_torch() -> None:
+    """Where nothing can be written, not even temporary files.
+
+    torch must have the name of a folder when it is loaded, but writes nothing there until
+    something is compiled with it.
+    """
+    try:
+        tempfile.gettempdir()
+    except OSError:
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.dirname(__file__))
+
+
+def _never_fail_to_print() -> None:
+    """Characters that the terminal's encoding lacks are written out, such as δ in ASCII."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _interrupted(tokens: Sequence[str]) -> str:
     """What an interrupted command has kept."""
     name, first = [*tokens, "", ""][:2]
@@ -161,5 +182,5 @@ def _interrupted(tokens: Sequence[str]) -> str:
 
 
 def _say(message: str, status: int) -> int:
-    print(f"fairgear: {message}", file=sys.stderr)  # noqa: T201
+    complain(message)
     return status

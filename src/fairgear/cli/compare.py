@@ -7,7 +7,7 @@ from pathlib import Path
 from cyclopts import App
 
 from fairgear.cli.flags import NO_DATA, Backend, DataFlags, Flag, Jobs, Names, examples, given
-from fairgear.cli.output import Json, print_json
+from fairgear.cli.output import Json, print_json, say
 from fairgear.errors import UnfinishedError
 
 compare_app = App(
@@ -84,5 +84,5 @@ def compare(
     if json:
         print_json({"out": str(out), "summary": found.to_dict("records")})
         return
-    print((out / "table.md").read_text(encoding="utf-8"))  # noqa: T201
-    print(f"Tables: {out}/table.md, {out}/table.tex, {out}/summary.csv")  # noqa: T201
+    say((out / "table.md").read_text(encoding="utf-8"))
+    say(f"Tables: {out}/table.md, {out}/table.tex, {out}/summary.csv")

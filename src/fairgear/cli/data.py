@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from cyclopts import App
 
 from fairgear.cli.flags import NO_DATA, DataFlags, examples, given
-from fairgear.cli.output import Json, print_json, print_table
+from fairgear.cli.output import Json, complain, print_json, print_table, say
 from fairgear.datasets.source import FileOptions, GraphSource
 
 if TYPE_CHECKING:
@@ -76,9 +75,9 @@ def _say_names(source: GraphSource, wrong: list[str], *, json: bool) -> None:
         held = {"file": source.dataset, "accepted": False, "findings": findings}
         print_json({**held, "command": None, "next": then})
     for line in wrong:
-        print(f"fairgear: {line}", file=sys.stderr)  # noqa: T201
+        complain(line)
     if then is not None and not json:
-        print(f"Try: {then}")  # noqa: T201
+        say(f"Try: {then}")
 
 
 def _show(found: Checkup) -> None:
@@ -87,12 +86,12 @@ def _show(found: Checkup) -> None:
         head = ("column", "role", "read as", "different values", "missing")
         print_table(f"{found.file}: {found.people:,} people", head, rows)
     for about, said in found.inferred.items():
-        print(f"{about}: {said}.")  # noqa: T201
+        say(f"{about}: {said}.")
     for one in found.findings:
         mark = "refused" if one.refused else "note"
         fix = f" Fix: {one.fix}." if one.fix else ""
-        print(f"{mark}: {one.about}: {one.said}.{fix}")  # noqa: T201
-    print(_last_line(found))  # noqa: T201
+        say(f"{mark}: {one.about}: {one.said}.{fix}")
+    say(_last_line(found))
 
 
 def _last_line(found: Checkup) -> str:

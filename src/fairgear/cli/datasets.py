@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cyclopts import App
 
 from fairgear.cli.flags import NO_COLUMNS, StoreFlags, examples, given
-from fairgear.cli.output import Json, print_json, print_table
+from fairgear.cli.output import Json, print_json, print_table, say
 
 if TYPE_CHECKING:
     from fairgear.datasets import Dataset
@@ -174,7 +174,7 @@ def store(
         print_json(facts)
     else:
         shown = f"{facts['nodes']:,} people, {facts['edges']:,} edges"
-        print(f"{shown}, {len(facts['feature_names'])} features in {out}")  # noqa: T201
+        say(f"{shown}, {len(facts['feature_names'])} features in {out}")
 
 
 def _download_size(dataset: Dataset) -> str:

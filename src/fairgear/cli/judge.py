@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from fairgear.cli.flags import Backend, Device, Flag, Jobs, Names, examples
-from fairgear.cli.output import Json, print_json
+from fairgear.cli.output import Json, print_json, say
 
 _DATASETS = "Some of the recipe's. [default: all]"
 _METHODS = "Some of the recipe's, by name or as in gear:encoder=mlp. [default: all]"
@@ -75,9 +75,9 @@ def search(
         print_json({"rows": str(rows), "missing": missing})
         return
     for name, count in missing.items():
-        print(f"{name}: {count} of {plan.trials} trials are missing")  # noqa: T201
+        say(f"{name}: {count} of {plan.trials} trials are missing")
     searches = len(plan.datasets) * len(plan.methods)
-    print(f"{searches - len(left)} of {searches} searches are finished: {rows}")  # noqa: T201
+    say(f"{searches - len(left)} of {searches} searches are finished: {rows}")
 
 
 @judge_app.command(name="open")
@@ -130,7 +130,7 @@ def open_(
     if json:
         print_json({"rows": str(rows), "count": len(table)})
         return
-    print(f"{len(table)} rows: {rows}; next: fairgear judge tables --rows {rows}")  # noqa: T201
+    say(f"{len(table)} rows: {rows}; next: fairgear judge tables --rows {rows}")
 
 
 @judge_app.command
@@ -164,7 +164,7 @@ def tables(
         return
     counts = {name: sum(one.verdict == name for one in judged.verdicts) for name in VERDICTS}
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
-    print(f"{len(judged.verdicts)} bounds: {told}; {judged.page}")  # noqa: T201
+    say(f"{len(judged.verdicts)} bounds: {told}; {judged.page}")
 
 
 @judge_app.command(name="all")

@@ -11,7 +11,7 @@ from typing import Any
 from cyclopts import App
 
 from fairgear.cli.flags import examples, field_docs
-from fairgear.cli.output import Json, print_json, print_table
+from fairgear.cli.output import Json, print_json, print_table, say
 from fairgear.errors import FairgearError
 from fairgear.settings import Config, settings_of
 
@@ -56,10 +56,10 @@ def show(method: str, /, *, json: Json = False) -> None:
     if json:
         print_json({"name": method, "summary": _summary(kind), "settings": settings})
         return
-    print(f"{method}: {_summary(kind)}")  # noqa: T201
+    say(f"{method}: {_summary(kind)}")
     for name, one in settings.items():
         meaning = textwrap.fill(one["meaning"], 76, initial_indent="    ", subsequent_indent="    ")
-        print(f"\n{name} = {one['default']}  ({one['allowed']})\n{meaning}")  # noqa: T201
+        say(f"\n{name} = {one['default']}  ({one['allowed']})\n{meaning}")
 
 
 def _settings(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from fairgear.files import json_ready
-from fairgear.notebook import visible_text
+from fairgear.text import on_one_line, visible
 
 if TYPE_CHECKING:
     from fairgear.auditing import Audit
@@ -26,6 +27,16 @@ City's Local Law 144, and prints them."""
 Format = Annotated[Literal["page", "ll144"], Parameter(name="--format", help=_FORMAT_HELP)]
 
 
+def say(text: str) -> None:
+    """Print text on stdout; what is in it from outside cannot steer the terminal."""
+    print(visible(text))  # noqa: T201
+
+
+def complain(line: str) -> None:
+    """Print one line on stderr, as every error is told."""
+    print(f"fairgear: {on_one_line(line)}", file=sys.stderr)  # noqa: T201
+
+
 def print_json(value: Any) -> None:
     """One JSON document; NaN becomes null."""
     print(json.dumps(json_ready(value), indent=2, allow_nan=False))  # noqa: T201
@@ -38,13 +49,13 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     from rich.table import Table
 
     # Brackets in a file's name are no markup, colons no emoji, and nothing steers the terminal.
-    table = Table(title=escape(visible_text(title)), title_justify="left")
+    table = Table(title=escape(on_one_line(title)), title_justify="left")
     for position, column in enumerate(columns):
         cells = [str(row[position]) for row in rows]
         words = position == 0 or not all(_NUMBER.match(cell) for cell in cells)
         table.add_column(column, justify="left" if words else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(visible_text(str(cell))) for cell in row))
+        table.add_row(*(escape(visible(str(cell))) for cell in row))
     Console(emoji=False).print(table)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from cyclopts import App
 
 from fairgear.cli.flags import Backend, Device, Flag, Jobs, Names, examples
-from fairgear.cli.output import Json, print_json, print_table
+from fairgear.cli.output import Json, print_json, print_table, say
 from fairgear.errors import ParameterError, UnfinishedError
 
 reproduce_app = App(
@@ -93,4 +93,4 @@ def reproduce(
     if verdicts:
         heads = ["claim", "of", HOLDS, FAILS, OPEN]
         print_table("The paper's claims", heads, verdict_counts(verdicts))
-    print(f"Tables, figures and verdicts: {out}/results.md and beside it")  # noqa: T201
+    say(f"Tables, figures and verdicts: {out}/results.md and beside it")

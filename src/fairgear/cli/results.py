@@ -7,7 +7,7 @@ from pathlib import Path
 from cyclopts import App
 
 from fairgear.cli.flags import NO_DATA, DataFlags, Device, Flag, examples, given
-from fairgear.cli.output import Format, Json, print_json
+from fairgear.cli.output import Format, Json, print_json, say
 
 report_app = App(
     name="report",
@@ -58,7 +58,7 @@ def report(
     if json:
         print_json({"report": str(page)})
     else:
-        print(f"Report: {page}")  # noqa: T201
+        say(f"Report: {page}")
 
 
 @embed_app.default
@@ -124,4 +124,4 @@ def embed(
         if json:
             print_json({"out": str(out), "rows": rows, "columns": width})
         else:
-            print(f"Wrote {rows:,} × {width} to {out}")  # noqa: T201
+            say(f"Wrote {rows:,} × {width} to {out}")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from fairgear.cli.flags import NO_DATA, DataFlags, examples, given
-from fairgear.cli.output import Json, print_json, print_metrics
+from fairgear.cli.output import Json, print_json, print_metrics, say
 
 run_app = App(
     name="run",
@@ -110,7 +110,7 @@ def run(
             return
         title = "{method} on {dataset}, {split}, seed {seed}".format_map(results.config)
         print_metrics(title, results)
-        print(f"Report: {folder.report}")  # noqa: T201
+        say(f"Report: {folder.report}")
 
 
 def _values(file: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:

@@ -8,31 +8,36 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import queue
+import threading
 import time
-from collections.abc import Generator
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from fairgear.caching import cache_folder, keep
 from fairgear.errors import FileError
 from fairgear.evidence import note_known
-from fairgear.files import replacing, temporary_folder
+from fairgear.files import remove_leftovers, replacing, temporary_folder
 from fairgear.progress import bar, log
 
 NIFTY = "https://raw.githubusercontent.com/chirag126/nifty/main/dataset"
 # Dai and Wang, WSDM 2021: NBA.
 FAIRGNN = "https://raw.githubusercontent.com/EnyanDai/FairGNN/main/dataset"
-# Seconds that the server may be silent, and that one file may take.
+# Seconds until the first bytes of a file, and between two of its blocks; and for all of it.
 SILENCE = 30.0
 PATIENCE = 600.0
 _CHUNK = 1 << 16
 # The role of such files among those that were read.
 DATASET = "dataset"
+# Blocks that may wait to be written.
+_WAITING = 16
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,8 @@ def _own_folder() -> Path | None:
     named = os.environ.get("FAIRGEAR_DATA")
     if not named:
         return None
-    folder = Path(named).expanduser()
+    # Unlike Path.expanduser, this leaves a user whom nobody knows as it is.
+    folder = Path(os.path.expanduser(named))
     if not os.path.isdir(folder):
         raise FileError(
             "FAIRGEAR_DATA",
@@ -126,6 +132,8 @@ def _in_own_folder(folder: Path, file: RemoteFile) -> Path | None:
 
 def _sha256(path: Path) -> str | None:
     """None for a file that cannot be read."""
+    if not os.path.isfile(path):
+        return None
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -139,6 +147,8 @@ def _download(file: RemoteFile, cached: Path) -> Path:
             _transfer(file, temporary)
 
     if keep(cached, write):
+        # Of downloads that were killed.
+        remove_leftovers(cached.parent)
         return cached
     temporary = _temporary_folder() / file.path
     write(temporary)
@@ -160,14 +170,12 @@ def _transfer(file: RemoteFile, path: Path) -> None:
     with (
         path.open("wb") as target,
         bar(f"downloading {file.path}", file.size) as shown,
-        closing(_blocks(file.url)) as blocks,
+        _Blocks(file) as blocks,
     ):
-        for block in blocks:
+        while block := blocks.next(deadline, received):
             received += len(block)
             if received > file.size:
                 raise _DownloadFailed(f"more than the {file.size:,} bytes that it should have")
-            if time.monotonic() > deadline:
-                raise _DownloadFailed(f"only {received:,} bytes in {PATIENCE:g} s")
             digest.update(block)
             target.write(block)
             shown.advance(len(block))
@@ -177,20 +185,105 @@ def _transfer(file: RemoteFile, path: Path) -> None:
         )
 
 
-def _blocks(url: str) -> Generator[bytes, None, None]:
-    """The body of the answer in blocks; every network error is a `_DownloadFailed`."""
-    request = Request(url, headers={"User-Agent": "fairgear"})
-    try:
-        with urlopen(request, timeout=SILENCE) as answer:
-            # Unlike read, read1 returns what there is, so that the deadline is checked.
-            while block := answer.read1(_CHUNK):
-                yield block
-    except HTTPError as error:
+class _Blocks:
+    """The body of a server's answer in blocks, read by another thread.
+
+    A server that sends a byte now and then keeps every call on its connection waiting: only
+    somebody else can see how long the whole takes.
+    """
+
+    def __init__(self, file: RemoteFile) -> None:
+        self._file = file
+        # Blocks, then nothing or what went wrong.
+        self._waiting: queue.Queue[bytes | Exception] = queue.Queue(_WAITING)
+        self._left = threading.Event()
+
+    def __enter__(self) -> _Blocks:
+        # A daemon: the program may end while the connection still waits.
+        threading.Thread(target=self._read, daemon=True, name="download").start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._left.set()
+
+    def next(self, deadline: float, received: int) -> bytes:
+        """The next block, empty at the end; every error is a `_DownloadFailed`."""
+        left = deadline - time.monotonic()
+        try:
+            found = self._waiting.get(timeout=max(0.0, min(SILENCE, left)))
+        except queue.Empty:
+            if left <= SILENCE:
+                found = _DownloadFailed(f"only {received:,} bytes in {PATIENCE:g} s")
+            else:
+                found = TimeoutError()
+        if isinstance(found, Exception):
+            raise _DownloadFailed(_reason(found)) from found
+        return found
+
+    def _read(self) -> None:
+        try:
+            for block in _body(self._file):
+                if not self._put(block):
+                    return
+            self._put(b"")
+        # What a server sends can make the libraries that read it raise anything.
+        except Exception as error:
+            self._put(error)
+
+    def _put(self, found: bytes | Exception) -> bool:
+        """Whether anybody still waits for it."""
+        while not self._left.is_set():
+            try:
+                self._waiting.put(found, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+
+def _body(file: RemoteFile) -> Iterator[bytes]:
+    request = Request(file.url, headers={"User-Agent": "fairgear"})
+    with build_opener(_Redirects).open(request, timeout=SILENCE) as answer:
+        _check_length(answer.headers.get_all("Content-Length", []), file)
+        # Unlike read, read1 returns what there is.
+        while block := answer.read1(_CHUNK):
+            yield block
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Closes the connection where the address that a server redirects to is junk."""
+
+    def http_error_302(self, req: Request, fp: Any, code: int, msg: str, headers: Any) -> Any:
+        try:
+            return super().http_error_302(req, fp, code, msg, headers)
+        except ValueError:
+            fp.close()
+            raise
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+def _check_length(said: list[Any], file: RemoteFile) -> None:
+    """Refuse an answer that says it is longer, or says nonsense, before its body is read."""
+    for length in map(str, said):
+        if not (length.isascii() and length.isdecimal() and len(length) < 20):
+            raise _DownloadFailed(f"a Content-Length of {length!r}")
+        if int(length) > file.size:
+            raise _DownloadFailed(f"more than the {file.size:,} bytes that it should have")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, _DownloadFailed):
+        return str(error)
+    if isinstance(error, HTTPError):
         error.close()
-        raise _DownloadFailed(f"HTTP status {error.code} ({error.reason})") from error
-    except URLError as error:
-        raise _DownloadFailed(f"no connection ({error.reason})") from error
-    except TimeoutError as error:
-        raise _DownloadFailed(f"silence for {SILENCE:g} s") from error
-    except (HTTPException, OSError) as error:
-        raise _DownloadFailed(f"a broken connection ({error})") from error
+        return f"HTTP status {error.code} ({error.reason})"
+    if isinstance(error, TimeoutError):
+        return f"silence for {SILENCE:g} s"
+    if isinstance(error, URLError):
+        if isinstance(error.reason, TimeoutError):
+            return f"silence for {SILENCE:g} s"
+        return f"no connection ({error.reason})"
+    if isinstance(error, OSError | HTTPException):
+        return f"a broken connection ({error})"
+    return f"an answer that cannot be read ({error})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from fairgear.delimited import names_in
 from fairgear.errors import FileError, ParameterError
 from fairgear.evidence import file_hash, note_file
 from fairgear.files import read_errors
+from fairgear.reading import regular_file
 from fairgear.settings import SEED, Config, OneOf, Range
 
 if TYPE_CHECKING:
@@ -152,7 +154,7 @@ class GraphSource(Config):
         path = Path(self.dataset)
         if path.suffix or len(path.parts) > 1:
             return True
-        if not (path.is_file() or self._is_stored):
+        if not (os.path.isfile(path) or self._is_stored):
             return False
         from fairgear.datasets import DATASETS
 
@@ -325,6 +327,7 @@ class GraphSource(Config):
             return str(self._stored_meta()["fingerprint"])
         found = []
         for path in filter(None, (self.dataset, self.data.edges)):
+            regular_file(path)
             with read_errors(path):
                 found.append(file_hash(Path(path), "").sha256)
         return " ".join(found)
@@ -340,7 +343,7 @@ class GraphSource(Config):
 
     @property
     def _is_stored(self) -> bool:
-        if not Path(self.dataset).is_dir():
+        if not os.path.isdir(self.dataset):
             return False
         from fairgear.graph.stored import is_stored
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.distributed import all_gather, all_true, barrier, on_rank0, share
+from fairgear.documents import json_of
 from fairgear.egos.batches import WIDTH, EgoBatch, Rows, make_batch, pack
 from fairgear.egos.pagerank import PageRank, find_egos
 from fairgear.egos.structure import Structure
@@ -28,6 +29,7 @@ from fairgear.files import replacing, write_errors
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.sensitive_graph import checked_rows
 from fairgear.progress import bar, log, quiet
+from fairgear.reading import DAMAGE
 from fairgear.streams import raw_bytes
 
 # Part of every key: raise it when the same parameters may give other egos.
@@ -244,12 +246,12 @@ class EgoShards:
         if not path.exists():
             return None
         try:
-            note = json.loads(path.read_text(encoding="utf-8"))
+            note = json_of(path.read_bytes())
             count = int(note["uncertified"])
             rows = {name: self._mapped(name, "r")[begin:end] for name in TYPES}
             if note["sha256"] == self._checksum(begin, end, count, rows):
                 return count
-        except (OSError, ValueError, KeyError, TypeError):
+        except (*DAMAGE, KeyError, TypeError):
             pass
         log(f"egos: rows {begin} to {end - 1} in {self.folder} are damaged: building them again")
         return None

@@ -7,6 +7,7 @@ import importlib
 import io
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,17 +28,17 @@ from fairgear.delimited import (
     COMMENTS,
     DELIMITERS,
     cells_of,
-    content_of,
     delimiter_of,
+    filled,
     layout_of,
     spaced,
     text_of,
     wrong_content,
 )
-from fairgear.errors import FairgearError, FileError
-from fairgear.files import unreadable
+from fairgear.errors import FileError
 from fairgear.graph.sensitive_graph import MASKS
 from fairgear.graph.tables.columns import TableColumns
+from fairgear.graph.tables.converters import check_tensors
 from fairgear.graph.tables.spellings import (
     maybe_levels,
     read_column,
@@ -45,7 +46,8 @@ from fairgear.graph.tables.spellings import (
     said_together,
     unknown_words,
 )
-from fairgear.graph.tables.table_graph import EdgeList
+from fairgear.graph.tables.table_graph import EdgeList, check_size
+from fairgear.reading import reading
 
 # What a pickled Data consists of; a file that names anything else is refused.
 _PYG_CLASSES = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
@@ -63,9 +65,12 @@ def ending_of(path: Path, what: str, endings: Sequence[str], next_step: str) -> 
 
 def read_parquet(path: Path) -> pd.DataFrame:
     """The table of a Parquet file."""
-    found = content_of(path)
+    found = filled(path)
     with parquet_errors(path):
-        return to_frame(parquet.read_table(pa.BufferReader(found)))
+        file = parquet.ParquetFile(pa.BufferReader(found))
+        # A few bytes may stand for millions of rows.
+        check_size(file.metadata.num_rows, file.metadata.num_columns, f"file {path}")
+        return to_frame(file.read())
 
 
 def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:
@@ -79,40 +84,29 @@ def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:
 @contextmanager
 def parquet_errors(path: Path) -> Iterator[None]:
     """Turns errors of reading the Parquet file `path` into a `FileError`."""
-    try:
+    got, step = "no table in Parquet, or a damaged one", "check what it is, or save it again"
+    # Notes of pandas inside the file can make pandas raise anything.
+    with reading(path, got, "a Parquet file", step, also=(Exception,)):
         yield
-    except FairgearError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        # Errors of the system have a number; pyarrow's OSErrors for damaged bytes have none.
-        if isinstance(error, OSError) and error.errno is not None:
-            raise unreadable(path, error) from error
-        raise wrong_content(
-            path,
-            f"no table in Parquet, or a damaged one ({' '.join(str(error).split())[:120]})",
-            "a Parquet file",
-            "check what kind of file it is, or save it again",
-        ) from error
 
 
 def read_pyg(path: Path) -> Data:
     """A `Data`, or a dictionary of its tensors, saved with torch; no code in the file is run."""
-    found = content_of(path)
-    try:
-        with torch.serialization.safe_globals(_PYG_CLASSES), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    found = filled(path)
+    got = "no PyG Data that torch can load as weights only"
+    allowed = "a torch_geometric.data.Data of tensors and plain values, saved with torch.save"
+    step = "save the Data itself, or its to_dict(), with torch.save"
+    # A damaged pickle can raise anything.
+    with reading(path, got, allowed, step, also=(Exception,)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.serialization.safe_globals(_PYG_CLASSES):
             value = torch.load(io.BytesIO(found), map_location="cpu", weights_only=True)
         # A Data that was put together by hand can still hold anything instead of its storage.
-        value = Data.from_dict(value if isinstance(value, dict) else value.to_dict())
-    # A damaged pickle can raise anything.
-    except Exception as error:
-        raise wrong_content(
-            path,
-            "no PyG Data that torch can load as weights only",
-            "a torch_geometric.data.Data of tensors and plain values, saved with torch.save",
-            "save the Data itself, or its to_dict(), with torch.save",
-        ) from error
-    return value
+        held = value if isinstance(value, dict) else value.to_dict()
+        # Names with an underscore are those of the storage itself.
+        data = Data.from_dict({key: held[key] for key in held if not key.startswith("_")})
+        check_tensors(data)
+    return data
 
 
 def has_masks(path: Path) -> bool:
@@ -136,14 +130,11 @@ def read_graphml(path: Path) -> Any:
             "fairgear with its extra [networkx]",
             "pip install 'fairgear[networkx]'",
         ) from error
-    found = content_of(path)
-    try:
-        return networkx.read_graphml(io.BytesIO(found))
+    found = filled(path)
+    step = "write it again, or use an edge list"
     # The reader passes on any error of its parsers.
-    except Exception as error:
-        raise wrong_content(
-            path, "no graph in GraphML", "a GraphML file", "write it again, or use an edge list"
-        ) from error
+    with reading(path, "no graph in GraphML", "a GraphML file", step, also=(Exception,)):
+        return networkx.read_graphml(io.BytesIO(found))
 
 
 def read_text_table(
@@ -218,6 +209,7 @@ def _rows(text: str, delimiter: str, path: Path, notes: list[str]) -> pd.DataFra
     Separators at the end of lines, which make a column of nothing, are left out.
     """
     width = len(cells_of(text, delimiter, path))
+    check_size(text.count("\n"), width, f"file {path}")
     try:
         table = _parsed(text, delimiter, width)
     except pa.ArrowInvalid as error:
@@ -229,10 +221,11 @@ def _rows(text: str, delimiter: str, path: Path, notes: list[str]) -> pd.DataFra
     rows: pd.DataFrame = table.to_pandas()
     rows.columns = pd.RangeIndex(rows.shape[1])
     rows = pd.DataFrame({column: rows[column].str.strip() for column in rows})
-    full = rows.shape[1]
-    while rows.shape[1] > 2 and (rows.iloc[:, -1] == "").all():
-        rows = rows.iloc[:, :-1]
-    if rows.shape[1] < full:
+    full = kept = rows.shape[1]
+    while kept > 2 and (rows[kept - 1] == "").all():
+        kept -= 1
+    if kept < full:
+        rows = rows.iloc[:, :kept]
         notes.append(f"left out separators at the end of {len(rows):,} lines")
     return rows
 
@@ -274,12 +267,13 @@ def _ragged(path: Path, error: pa.ArrowInvalid) -> FileError:
 
 
 def _check_header(path: Path, header: list[str]) -> None:
-    repeated = [name for name in header if header.count(name) > 1]
+    counts = Counter(header)
+    repeated = [name for name in header if counts[name] > 1]
     if "" in header or repeated:
         got = (
             f"column {header.index('') + 1} without a name"
             if "" in header
-            else f"the column {repeated[0]!r} {header.count(repeated[0])} times"
+            else f"the column {repeated[0]!r} {counts[repeated[0]]} times"
         )
         allowed, next_step = "distinct names in the first line", "name each column once there"
         raise wrong_content(path, got, allowed, next_step)

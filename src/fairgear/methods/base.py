@@ -16,24 +16,21 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fairgear.causal import LocalWorld
+from fairgear.decoding import from_json
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
-from fairgear.graph.targets import BINARY, Target
+from fairgear.graph.targets import BINARY, KINDS, REGRESSION, Target
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.heads import Head
+from fairgear.methods.saved import FORMAT, About, columns_of, read_about
 from fairgear.methods.thresholds import HALF, decide, most_accurate, most_accurate_offsets
 from fairgear.registry import Registry
 from fairgear.settings import Config
-from fairgear.tensor_files import damaged, read_tensors, write_tensors
+from fairgear.tensor_files import damaged, read_tensors, restoring, write_tensors
 from fairgear.training import Checkpoint, History
 from fairgear.training.checkpoints import load_module, module_tensors
 from fairgear.version import installed_version
-
-# Of a saved model; raised when what is saved changes.
-FORMAT = 4
-# The version whose models have an earlier format.
-_EARLIER = "0.1"
 
 Scores = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -224,22 +221,25 @@ class Method(ABC):
         config = cls.config_type.from_dict(about["config"])
         model = cls.from_config(config, seed=about["seed"], device=device)
         model._set_target(folder, about)
-        tensors, facts = read_tensors(folder / "weights.safetensors")
-        model._restore(folder / "weights.safetensors", tensors, facts)
+        weights = folder / "weights.safetensors"
+        tensors, facts = read_tensors(weights)
+        with restoring(weights, tensors, facts, about["config"]):
+            model._restore(weights, tensors, facts)
         model.threshold_ = float(about["threshold"])
         return model
 
     def _set_target(self, folder: Path, about: dict[str, Any]) -> None:
         """What a saved model predicts; two classes where the file does not say."""
-        try:
-            self.groups_ = int(about.get("groups", 2))
-            known = about.get("target")
-            if known is not None:
-                self.target_ = Target(**{**known, "classes": tuple(known["classes"])})
-            offsets = about.get("offsets")
-            self.offsets_ = None if offsets is None else np.array(offsets, dtype=np.float64)
-        except (TypeError, KeyError, ValueError) as error:
-            raise damaged(folder / "model.json") from error
+        known = from_json(About, about)
+        self.groups_, self.target_ = known.groups, known.target
+        offsets = None if known.offsets is None else np.array(known.offsets, dtype=np.float64)
+        self.offsets_ = offsets
+        numbers = [known.threshold, known.target.mean, known.target.sd, *(known.offsets or ())]
+        few = known.target.kind != REGRESSION and len(known.target.classes) < 2
+        if not np.isfinite(numbers).all() or known.target.kind not in KINDS or few:
+            raise damaged(folder / "model.json")
+        if offsets is not None and len(offsets) != len(known.target.classes):
+            raise damaged(folder / "model.json")
 
     def torch_device(self) -> torch.device:
         """The device that the work runs on."""
@@ -352,43 +352,6 @@ def load_model(path: Path | str, *, device: str = "auto") -> Method:
     """A fitted model of any method, from the folder that its `save` wrote."""
     about = read_about(Path(path))
     return METHODS[str(about["method"])].load(path, device=device)
-
-
-_ABOUT = {"method": str, "seed": int, "threshold": float, "config": dict}
-
-
-def read_about(folder: Path) -> dict[str, Any]:
-    """The contents of a saved model's model.json."""
-    try:
-        about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        about = None
-    number = about.get("format") if isinstance(about, dict) else None
-    if isinstance(number, int) and number < FORMAT:
-        raise FileError(
-            f"model folder {folder}",
-            f"a model of format {number}, saved by fairgear {_EARLIER}",
-            f"format {FORMAT}",
-            f"load it with fairgear {_EARLIER}, or train it again",
-        )
-    if number != FORMAT or not all(isinstance(about.get(k), kind) for k, kind in _ABOUT.items()):
-        raise FileError(
-            f"model folder {folder}",
-            "no model.json that this version of fairgear wrote",
-            "a folder written by a model's save",
-            "check the path, or train and save the model again",
-        )
-    return dict(about)
-
-
-def columns_of(path: Path, facts: dict[str, Any]) -> tuple[int, int | None]:
-    """The number of feature columns of a saved model, and which of them is sensitive."""
-    width, column = facts.get("features"), facts.get("sens_column")
-    if not isinstance(width, int) or width < 1:
-        raise damaged(path)
-    if column is not None and not (isinstance(column, int) and 0 <= column < width):
-        raise damaged(path)
-    return width, column
 
 
 def _by_name(config: Config) -> dict[str, Any]:

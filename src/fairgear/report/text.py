@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from fairgear.notebook import visible_text
+from fairgear import text
 
 # A line must not break between a figure and its sign.
 _SIGN = re.compile(r"(?<=\d) (?=%)")
@@ -20,7 +20,9 @@ def visible(value: Any) -> Any:
     A name with a direction mark could otherwise turn round the text beside it. Other values, and
     markup of our own, stay as they are.
     """
-    return value if isinstance(value, Markup) or not isinstance(value, str) else visible_text(value)
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return text.visible(value)
 
 
 def on_page(value: Any) -> Any:

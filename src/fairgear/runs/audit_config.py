@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairgear.datasets.source import GraphSource
+from fairgear.datasets.source import FileOptions, GraphSource
 from fairgear.errors import ParameterError
 from fairgear.runs.config import read_yaml
 from fairgear.settings import OneOf, Range
@@ -62,7 +63,7 @@ def settings_of_run(model: str) -> dict[str, Any]:
     """
     for folder in (Path(model), Path(model).parent):
         config = folder / "config.yaml"
-        if config.is_file() and (folder / "model" / "model.json").is_file():
+        if os.path.isfile(config) and os.path.isfile(folder / "model" / "model.json"):
             values = read_yaml(config)
             return {key: values[key] for key in _SHARED if key in values}
     return {}
@@ -75,6 +76,7 @@ def on_dataset(values: Mapping[str, Any], dataset: str | None) -> dict[str, Any]
     kept = {key: value for key, value in values.items() if key in ("split", "seed")}
     if GraphSource(dataset).is_path and "data" in values:
         # Another table with the same columns, but other content.
+        FileOptions.from_dict(values["data"])
         kept["data"] = {k: v for k, v in values["data"].items() if k not in ("sha256", "edges")}
     return {**kept, "dataset": dataset}
 
@@ -121,7 +123,7 @@ def audit_config(values: Mapping[str, Any], *, listed: bool = True) -> AuditConf
     """
     config = AuditConfig.from_dict(values)
     config = config.checked(labelled=config.needs_split)
-    if listed and config.nodes not in PARTS and not Path(config.nodes).is_file():
+    if listed and config.nodes not in PARTS and not os.path.isfile(config.nodes):
         allowed = f"{', '.join(PARTS)}, or a file of node ids, one a line"
         step = "choose one of them, or check the path"
         raise ParameterError("--nodes", repr(config.nodes), allowed, step)

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import yaml
-
 from fairgear.datasets.source import GraphSource
-from fairgear.errors import FileError, ParameterError
+from fairgear.documents import read_yaml as read_document
+from fairgear.errors import ParameterError
 from fairgear.settings import OneOf, Range
 
 # The default method.
@@ -109,18 +108,14 @@ def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """A mapping from a YAML file."""
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        reason = getattr(error, "strerror", None) or "no valid YAML"
-        allowed = "a YAML file of settings"
-        step = "check the path and the file"
-        raise FileError(f"settings file {path}", reason, allowed, step) from error
-    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+    allowed, step = "a YAML file of settings", "check the path and the file"
+    values = read_document(path, "no settings", allowed, step, what="settings file")
+    if not isinstance(values, dict):
         raise ParameterError(
             f"settings file {path}",
             f"a {type(values).__name__}",
             "a mapping of settings, such as 'seed: 1'",
             "write one 'name: value' a line",
         )
-    return values
+    found: dict[str, Any] = values
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -49,7 +50,7 @@ def model_of(
         return adapt(load_model(folder, device=device), name=text, threshold=threshold)
     if _CODE.fullmatch(text):
         return adapt(import_object(text, "model"), name=text, threshold=threshold)
-    if (Path(text) / MANIFEST).is_file():
+    if os.path.isfile(Path(text) / MANIFEST):
         got, step = "a folder of exported worlds", f"run fairgear audit score {text}"
         raise FileError(f"model {text}", got, "a model", step)
     allowed = (
@@ -81,7 +82,7 @@ def files_of(*models: str | None) -> tuple[FileHash, ...]:
 def saved_model(text: str) -> Path | None:
     """The folder of a saved model, given itself or by its run's; None where there is none."""
     for folder in (Path(text), Path(text) / "model"):
-        if (folder / "model.json").is_file():
+        if os.path.isfile(folder / "model.json"):
             return folder
     return None
 

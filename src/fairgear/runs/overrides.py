@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-import yaml
-
+from fairgear.documents import yaml_of
 from fairgear.errors import ParameterError
 
 
@@ -39,8 +38,9 @@ def _value(value: str, where: str, text: str) -> Any:
     if value.strip().lower() == "none":
         return None
     try:
-        read = yaml.safe_load(value)
-    except yaml.YAMLError as error:
+        read = yaml_of(value)
+    except (ValueError, RecursionError) as error:
+        # A whole number of too many digits for Python is a ValueError.
         raise _refusal(where, text) from error
     if isinstance(read, str):
         # YAML reads 1e-5 as text.

@@ -113,11 +113,7 @@ def open_pool(backend: str = LOKY, jobs: int | None = None) -> Iterator[Pool]:
         config = partial(parallel_config, LOKY, inner_max_num_threads=1)
         yield Pool(jobs or effective_n_jobs(-1), config, os.getpid())
     elif backend == DASK:
-        from distributed import Client
-
-        # The scheduler that DASK_SCHEDULER_ADDRESS names, or else a cluster on this machine.
-        local = {"threads_per_worker": 1, "memory_limit": None, "dashboard_address": None}
-        with Client(n_workers=jobs or effective_n_jobs(-1), **local) as client:
+        with _dask_client(jobs) as client:
             backend_class = _dask_backend()
             workers = sum(client.ncores().values())
             yield Pool(jobs or workers, lambda: parallel_config(backend_class(client=client)))
@@ -128,6 +124,24 @@ def open_pool(backend: str = LOKY, jobs: int | None = None) -> Iterator[Pool]:
         with parallel_config(RAY):
             workers = effective_n_jobs(-1)
         yield Pool(jobs or workers, partial(parallel_config, RAY))
+
+
+def _dask_client(jobs: int | None) -> Any:
+    """The scheduler that DASK_SCHEDULER_ADDRESS names, or else a cluster on this machine."""
+    from distributed import Client
+
+    address = os.environ.get("DASK_SCHEDULER_ADDRESS")
+    if address is None:
+        local = {"threads_per_worker": 1, "memory_limit": None, "dashboard_address": None}
+        return Client(n_workers=jobs or effective_n_jobs(-1), **local)
+    try:
+        return Client(address)
+    # Each kind of address has its own code, and its own errors.
+    except Exception as error:
+        step = "start dask scheduler there, or unset it for a cluster on this machine"
+        got = f"{address!r} ({type(error).__name__}: {error})"
+        what = "environment variable DASK_SCHEDULER_ADDRESS"
+        raise ParameterError(what, got, "the address of a scheduler that answers", step) from error
 
 
 def outcomes(cells: Sequence[C], run: Run[C], pool: Pool) -> Iterator[Outcome[C]]:

@@ -9,9 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from fairgear.datasets.source import GraphSource
+from fairgear.documents import yaml_of
 from fairgear.methods import METHODS
 from fairgear.registry import Registry
 from fairgear.studies.claims import Claim, Trend
@@ -98,7 +97,7 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
 def read_yaml(name: str) -> Any:
     """A YAML file that comes with the package."""
     source = files("fairgear.studies") / "recipes" / f"{name}.yaml"
-    return yaml.safe_load(source.read_text(encoding="utf-8"))
+    return yaml_of(source.read_text(encoding="utf-8"))
 
 
 def varied(text: str, changes: Mapping[str, Any], *, quick: bool = False) -> Entry:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from fairgear.decoding import typed
+from fairgear.documents import json_of
 from fairgear.errors import FileError
 from fairgear.files import replacing, taking_turns
 from fairgear.metrics import METRICS
+from fairgear.reading import reading, regular_file
 from fairgear.studies.spec import Cell, Key
 
 KEY = ("dataset", "method", "split", "seed")
@@ -71,35 +75,37 @@ class Columns:
         whole: whole numbers.
         numbers: other numbers; empty for NaN.
         needed: those that every file has, besides the key.
+        documents: those that hold JSON, and of what type.
     """
 
     key: tuple[str, ...]
     whole: tuple[str, ...]
     numbers: tuple[str, ...]
     needed: tuple[str, ...]
+    documents: Mapping[str, Any] = field(default_factory=dict)
 
     def read(self, path: Path) -> list[dict[str, Any]]:
         """The rows of a file; none where there is no file."""
-        if not path.exists():
+        if not os.path.exists(path):
             return []
-        try:
-            with path.open(encoding="utf-8", newline="") as file:
-                reader = csv.DictReader(file, strict=True)
-                if not {*self.key, *self.needed} <= {*(reader.fieldnames or ())}:
-                    raise ValueError("columns are missing")
-                return [self._parse(row) for row in reader]
-        except (OSError, ValueError, TypeError, csv.Error) as error:
-            raise FileError(
-                f"rows {path}",
-                "no table of finished runs",
-                "a CSV file that fairgear has written",
-                "choose another file, or remove that one",
-            ) from error
+        regular_file(path, "rows")
+        got, allowed = "no table of finished runs", "a CSV file that fairgear has written"
+        step = "choose another file, or remove that one"
+        with (
+            reading(path, got, allowed, step, what="rows", also=(csv.Error,)),
+            path.open(encoding="utf-8", newline="") as file,
+        ):
+            reader = csv.DictReader(file, strict=True)
+            if not {*self.key, *self.needed} <= {*(reader.fieldnames or ())}:
+                raise ValueError("columns are missing")
+            return [self._parse(row) for row in reader]
 
     def _parse(self, texts: Mapping[str, str]) -> dict[str, Any]:
         """A row as it was written; a line of another length than the head has a None."""
         if None in texts or None in texts.values() or not all(texts[name] for name in self.key):
             raise ValueError("a line of another length, or without a key")
+        for name, kind in self.documents.items():
+            typed(kind, json_of(texts[name], constants=True), name)
         row: dict[str, Any] = {**texts} | {name: int(texts[name]) for name in self.whole}
         # What was not measured then, or not under this name, is unknown.
         return row | {name: float(texts[name] or "nan") for name in self.numbers if name in texts}
@@ -140,7 +146,7 @@ class Rows:
 
     def add_file(self, path: Path) -> None:
         """Keep the rows of another file, too."""
-        if not path.exists():
+        if not os.path.exists(path):
             raise FileError(f"rows {path}", "no such file", "a file of rows", "check the path")
         self.add(*self._read(path).values())
 

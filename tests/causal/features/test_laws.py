@@ -133,3 +133,13 @@ def test_names_are_those_of_the_columns() -> None:
     assert Columns.from_dict(COLUMNS.to_dict()) == COLUMNS
     with pytest.raises(ParameterError, match="one title a category"):
         Columns(NAMES, 1, ((4, 5, 6),))
+
+
+@pytest.mark.parametrize(("name", "most"), [("gaussian", 2000), ("sequential", 500)])
+def test_models_of_pairs_of_columns_refuse_very_wide_tables(name: str, most: int) -> None:
+    names = [f"c{place}" for place in range(most + 1)]
+    columns = Columns(tuple(names))
+    table, sens = np.zeros((4, most + 1)), np.array([0, 1, 0, 1])
+    with pytest.raises(GraphError, match=f"{most + 1:,} columns; allowed: at most {most:,}"):
+        FEATURE_MODELS[name]().fit(table, sens, columns)
+    assert FEATURE_MODELS["quantile"]().fit(table, sens, columns).fitted

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairgear.auditing.people import person_ids
 from fairgear.column_names import listed
-from fairgear.delimited import content_of
+from fairgear.delimited import filled
 from fairgear.errors import FileError
 from fairgear.graph import SensitiveGraph, Target
 from fairgear.graph.formats import read_cells, read_parquet
@@ -84,7 +84,7 @@ def _holds_ids(name: str, id: str | None) -> bool:
 
 
 def _array(path: Path) -> Floats:
-    content = content_of(path)
+    content = filled(path)
     try:
         values: NDArray[np.generic] = np.load(io.BytesIO(content), allow_pickle=False)
         return np.asarray(values, dtype=np.float64)

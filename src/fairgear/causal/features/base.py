@@ -98,6 +98,11 @@ class FeatureModel(ABC):
             return ()
         return (f"These keep their values, as requested: {', '.join(self.resolving)}.",)
 
+    @property
+    def most_columns(self) -> int | None:
+        """The widest table that it is made for, where its work grows fast; None for any."""
+        return None
+
     def fit(
         self, table: Floats, sens: Values, columns: Columns, people: Mask | None = None
     ) -> Self:
@@ -106,6 +111,11 @@ class FeatureModel(ABC):
         `people` are those to learn from, everybody if not given. The ends of a column are those
         of the whole table.
         """
+        if self.most_columns is not None and table.shape[1] > self.most_columns:
+            got = f"{table.shape[1]:,} columns"
+            step = "leave columns out (--drop), or use another, such as causal=quantile"
+            what = f"features for features={self.name!r}"
+            raise GraphError(what, got, f"at most {self.most_columns:,}", step)
         learners = sens if people is None else sens[people]
         what = "a graph to fit a causal model on" if people is None else "people"
         step = "fit on the factual graph"

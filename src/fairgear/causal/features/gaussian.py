@@ -38,6 +38,11 @@ class FeatureGaussian(CellModel):
     how_along = "by optimal transport between Gaussian laws along the attribute"
     composes = True
 
+    @property
+    def most_columns(self) -> int | None:
+        """Its matrices have an entry for each two columns."""
+        return 2_000
+
     def _learn_numbers(self, table: Floats, cells: Integers) -> dict[str, NDArray[Any]]:
         scaled, spread = self._scaled(table)
         means = np.stack([scaled[cells == cell].mean(axis=0) for cell in range(self._cells)])

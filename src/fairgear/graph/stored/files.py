@@ -18,6 +18,7 @@ from fairgear.errors import FileError, GraphError
 from fairgear.files import read_errors
 from fairgear.graph.formats import ending_of, parquet_errors, to_frame
 from fairgear.graph.tables.two_groups import TwoGroups
+from fairgear.reading import DAMAGE, regular_file
 
 Pairs = NDArray[np.int64]
 EDGE_ENDINGS = (".parquet", ".npy", ".csv", ".tsv", ".txt", ".edges")
@@ -35,6 +36,8 @@ def open_features(path: Path, beside: Sequence[Path] = ()) -> ParquetFeatures | 
     """
     next_step = "save it as .parquet (pandas: frame.to_parquet)"
     ending = ending_of(path, "a feature table", (".parquet", ".npy"), next_step)
+    for one in (path, *beside):
+        regular_file(one)
     return ParquetFeatures(path) if ending == ".parquet" else ArrayFeatures(path, beside)
 
 
@@ -139,6 +142,7 @@ def edge_chunks(path: Path, size: int) -> Iterator[Pairs]:
     """Pairs of ids (2, m), about `size` at a time."""
     next_step = "save it as .parquet, two columns of ids"
     ending = ending_of(path, "an edge list", EDGE_ENDINGS, next_step)
+    regular_file(path)
     read = _parquet if ending == ".parquet" else _array if ending == ".npy" else _text
     with read_errors(path):
         yield from read(path, size)
@@ -146,6 +150,7 @@ def edge_chunks(path: Path, size: int) -> Iterator[Pairs]:
 
 def most_edges(path: Path) -> int:
     """At least as many edges as the file has, by its size: a line of text takes four bytes."""
+    regular_file(path)
     with read_errors(path):
         if path.suffix.lower() == ".parquet":
             with _open(path) as file:
@@ -163,7 +168,9 @@ def _mapped(path: Path, dimensions: int | None = None) -> NDArray[Any]:
     try:
         with read_errors(path):
             found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+    except DAMAGE as error:
+        if isinstance(error, FileError):
+            raise
         next_step = "save it with numpy.save"
         raise wrong_content(path, "no array in NPY", "an NPY file", next_step) from error
     if dimensions not in (None, found.ndim):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairgear.decoding import from_json
+from fairgear.documents import json_of, read_json
 from fairgear.errors import FairgearError, FileError
 from fairgear.files import json_ready, new_folder, write_errors, write_json
 from fairgear.graph.attributes import Attributes
@@ -30,6 +33,8 @@ from fairgear.graph.stored.verification import (
 )
 from fairgear.graph.tables.encoding import ENCODING, Encoding
 from fairgear.progress import log
+from fairgear.reading import DAMAGE
+from fairgear.settings import Range
 from fairgear.streams import NpyWriter
 
 META = "meta.json"
@@ -42,27 +47,39 @@ FIELDS = ("x", "edge_index", "y", "sens", "node_id", *MASKS)
 WEIGHTS, KNOWN = _SOME = ("edge_weight", "sens_known")
 CSR = ("indptr", "indices")
 # What a file that was not written by `write_stored` may raise.
-_BROKEN = (
-    *(KeyError, TypeError, ValueError, IndexError, AttributeError, EOFError, OSError),
-    *(OverflowError, RecursionError, MemoryError),
-)
+_BROKEN = (*DAMAGE, KeyError, TypeError, IndexError, AttributeError)
 # Facts of `meta.json` that tell no graph from another.
 _NOT_CONTENT = ("fingerprint", "files", "made_from")
 # Edges in memory at a time.
 _PIECE = 2**20
-_META_TYPES: dict[str, type | tuple[type, ...]] = {
-    "name": str,
-    "nodes": int,
-    "edges": int,
-    "feature_names": list,
-    "sens_column": (int, type(None)),
-    "sens_kind": str,
-    "label_names": (list, type(None)),
-    "sens_names": (list, type(None)),
-    "masks": bool,
-    "arrays": dict,
-    "fingerprint": str,
-}
+
+
+@dataclass(frozen=True)
+class _Array:
+    """What `meta.json` says of an array."""
+
+    dtype: str
+    shape: tuple[Annotated[int, Range(0, 2**62)], ...]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class _Meta:
+    """The types of what `meta.json` holds."""
+
+    name: str
+    nodes: Annotated[int, Range(0, 2**62)]
+    edges: Annotated[int, Range(0, 2**62)]
+    feature_names: tuple[str, ...]
+    sens_column: Annotated[int, Range(0, 2**31)] | None
+    sens_kind: str
+    label_names: tuple[str, ...] | None
+    sens_names: tuple[str, ...] | None
+    masks: bool
+    arrays: Mapping[str, _Array]
+    fingerprint: str
+    directed: bool = False
+    attributes: Attributes | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -114,27 +131,24 @@ class StoredArrays:
 
 def is_stored(path: Path | str) -> bool:
     """Whether it is the folder of a stored graph; an interrupted build leaves none."""
-    return (Path(path) / META).is_file()
+    return os.path.isfile(Path(path) / META)
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
     """The content of `meta.json`."""
+    got, allowed = f"no {META} of a stored graph", "a folder that fairgear store wrote"
+    step = "check the path, or build it with fairgear store"
+    if not is_stored(folder):
+        raise FileError(f"folder {folder}", got, allowed, step)
+    meta = read_json(folder / META, got, allowed, step, what="stored graph's")
+    if not isinstance(meta, dict) or meta.get("kind") != KIND:
+        raise FileError(f"folder {folder}", got, allowed, step)
+    if meta.get("format") != FORMAT:
+        raise _damaged(folder, f"a {META} of format {meta.get('format')!r}")
     try:
-        meta = json.loads((folder / META).read_text(encoding="utf-8"))
-        known = isinstance(meta, dict) and meta.get("kind") == KIND
-    except (OSError, ValueError):
-        known = False
-    if not known:
-        raise FileError(
-            f"folder {folder}",
-            f"no {META} of a stored graph",
-            "a folder that fairgear store wrote",
-            "check the path, or build it with fairgear store",
-        )
-    if meta.get("format") != FORMAT or any(
-        not isinstance(meta.get(key), kind) for key, kind in _META_TYPES.items()
-    ):
-        raise _damaged(folder, f"a {META} of format {meta.get('format')}, or a damaged one")
+        from_json(_Meta, meta)
+    except ValueError as error:
+        raise _damaged(folder, f"a damaged {META} ({error})") from error
     if meta["fingerprint"] != _fingerprint(meta):
         raise _damaged(folder, f"{META} with other content than was written")
     return dict(meta)
@@ -180,7 +194,7 @@ def _opened(folder: Path, meta: dict[str, Any], verify: bool) -> SensitiveGraph:
         check_content(arrays, meta, attributes)
         remember(folder, stamp)
     if (folder / NAMES).exists():
-        extra["node_names"] = tuple(json.loads((folder / NAMES).read_text(encoding="utf-8")))
+        extra["node_names"] = _names(folder / NAMES)
     tensors: dict[str, Any] = {key: torch.from_numpy(arrays[key]) for key in fields}
     csr = arrays["indptr"], arrays["indices"]
     # Folders of earlier versions do not say it.
@@ -203,6 +217,13 @@ def _stamp(folder: Path, meta: Mapping[str, Any]) -> str:
     others = [name for name in (NAMES, ENCODING) if (folder / name).exists()]
     names = [*(f"{key}.npy" for key in meta["arrays"]), *others]
     return stamp_of(folder, names, meta["fingerprint"])
+
+
+def _names(path: Path) -> tuple[str, ...]:
+    found = json_of(path.read_bytes())
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise ValueError(f"{path.name} is no list of names")
+    return tuple(found)
 
 
 def _mapped(folder: Path, key: str, expected: dict[str, Any]) -> NDArray[Any]:
@@ -291,7 +312,7 @@ def write_meta(
     Args:
         folder: with the arrays.
         digests: the SHA-256 of each array.
-        facts: fields of the graph that are no arrays, by the names in `_META_TYPES`; `masks` says
+        facts: fields of the graph that are no arrays, by the names in `_Meta`; `masks` says
             whether no mask is empty.
     """
     arrays: dict[str, Any] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -21,7 +21,7 @@ from fairgear.graph.tables.encoding import Encoding
 from fairgear.graph.tables.identity import Rows, check_exact
 from fairgear.graph.tables.labels import FEW, REGRESSION
 from fairgear.graph.tables.links import Ties, edge_weights, has_directions
-from fairgear.graph.tables.table_graph import EdgeList, TableSource, table_graph
+from fairgear.graph.tables.table_graph import EdgeList, TableSource, check_size, table_graph
 
 
 def from_tables(
@@ -141,16 +141,19 @@ def data_graph(
 
 def data_source(data: Data, columns: TableColumns, encoding: Encoding | None = None) -> TableSource:
     """The table and the edges of a PyG `Data`; `encoding` is that of a model's training table."""
+    check_tensors(data)
     x = data.get("x")
     if not isinstance(x, Tensor) or x.dim() != 2:
         allowed, next_step = "x with one row a node", "store the features as data.x"
         raise GraphError("PyG data", "no matrix x", allowed, next_step)
-    if x.layout is not torch.strided:
-        next_step = "store data.x.to_dense()"
-        raise GraphError("x of the PyG data", "a sparse matrix", "a dense one", next_step)
+    check_size(*x.shape)
     names = data.get("feature_names")
-    given = isinstance(names, Sequence) and len(names) == x.shape[1]
+    given = isinstance(names, list | tuple) and len(names) == x.shape[1]
     features = [str(name) for name in names] if given else [f"x{i}" for i in range(x.shape[1])]
+    if len(set(features)) < len(features):
+        twice = next(name for name, count in Counter(features).items() if count > 1)
+        next_step = "name each column of x once"
+        raise GraphError("feature_names of the PyG data", f"{twice!r} twice", "names", next_step)
     nodes = pd.DataFrame(x.detach().cpu().to(torch.float64).numpy(), columns=features)
     sensitive = sensitive_columns(columns.sensitive, [*features, *data.keys()])
     wanted = [*sensitive, columns.label, columns.id]
@@ -172,6 +175,32 @@ def data_source(data: Data, columns: TableColumns, encoding: Encoding | None = N
         if isinstance(data.get(key), Tensor) and data[key].shape == (len(x),)
     }
     return TableSource(nodes, _ties(data, len(x), columns.weight), columns, masks=masks)
+
+
+def check_tensors(data: Data) -> None:
+    """Refuse tensors that are no plain numbers: a few bytes can stand for 10¹² entries."""
+    for name in data.keys():  # noqa: SIM118  # no dictionary
+        value = data[name]
+        if isinstance(value, Tensor) and (got := _odd(value)):
+            allowed = "a dense tensor of real numbers"
+            step = f"store data.{name} as such, or leave it out"
+            raise GraphError(f"{name} of the PyG data", got, allowed, step)
+
+
+def _odd(tensor: Tensor) -> str:
+    """What a tensor is besides plain numbers; empty if nothing."""
+    if tensor.layout is not torch.strided:
+        return "a sparse matrix" if tensor.dim() == 2 else "a sparse tensor"
+    if tensor.is_quantized:
+        return "a quantized tensor"
+    if tensor.is_meta:
+        return "a tensor without content"
+    if tensor.is_complex():
+        return "complex numbers"
+    held = tensor.untyped_storage().nbytes()
+    if tensor.numel() * tensor.element_size() > held:
+        return f"{tensor.numel():,} entries that share {held:,} bytes"
+    return ""
 
 
 def _check_ids(data: Data, x: Tensor, features: list[str], name: str | None) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 import torch
 
 from fairgear.column_names import CONTINUOUS, listed
-from fairgear.errors import FileError, GraphError
+from fairgear.decoding import from_json
+from fairgear.documents import read_json
+from fairgear.errors import GraphError
 from fairgear.files import write_json
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.similarity_mechanism import ColumnScale
@@ -30,6 +31,7 @@ from fairgear.graph.tables.features import (
 )
 from fairgear.graph.tables.labels import CLASSIFICATION, REGRESSION, LabelColumn
 from fairgear.graph.tables.values import Value, known_codes, spelled, unusable
+from fairgear.reading import reading
 
 # Beside a model that was trained on a user's file, and in the folder of a stored graph.
 ENCODING = "encoding.json"
@@ -279,27 +281,32 @@ class Encoding:
     @classmethod
     def read(cls, path: Path) -> Self:
         """What `write` wrote."""
-        try:
-            held = json.loads(path.read_text(encoding="utf-8"))
-            if held.pop("format") != _FORMAT:
+        got, allowed = "no encoding of a table", "the file that fairgear run wrote beside the model"
+        step = "run fairgear run again into a new folder"
+        held = read_json(path, got, allowed, step)
+        with reading(path, got, allowed, step):
+            if not isinstance(held, dict) or held.get("format") != _FORMAT:
                 raise ValueError("another format")
-            columns = tuple(ColumnCode(**_tuples(code)) for code in held.pop("columns"))
-            several = held.pop("attributes", None)
-            attributes = None if several is None else Attributes.from_dict(several)
-            found = cls(columns, **_tuples(held), attributes=attributes)
-            width = sum(len(code.features) for code in columns)
-            if not width == len(found.low) == len(found.high):
-                raise ValueError("another width")
-            if len(found.groups) < 2 and not found.continuous:
-                raise ValueError("a single group")
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise FileError(
-                f"file {path}",
-                "no encoding of a table",
-                "the file that fairgear run wrote beside the model",
-                "run fairgear run again into a new folder",
-            ) from error
+            found = from_json(cls, held)
+            found._check()
         return found
+
+    def _check(self) -> None:
+        """Refuse what no table gives."""
+        width = sum(len(code.features) for code in self.columns)
+        numbers = [self.low, self.high, *filter(None, (self.mean, self.spread))]
+        if any(len(held) != width for held in numbers):
+            raise ValueError("another width")
+        if not np.isfinite([value for held in numbers for value in held]).all():
+            raise ValueError("a number that is undefined")
+        if len(self.groups) < 2 and not self.continuous:
+            raise ValueError("a single group")
+        for code in self.columns:
+            levels = code.levels
+            if levels is not None and str(code.fill) not in levels:
+                raise ValueError(f"column {code.column!r} is filled with what it never held")
+            if levels is None and isinstance(code.fill, str):
+                raise ValueError(f"column {code.column!r} is filled with text")
 
     @classmethod
     def of_folder(cls, folder: Path) -> Self | None:
@@ -310,7 +317,3 @@ class Encoding:
 
 def _unlike(option: str, got: str, trained: str, next_step: str) -> GraphError:
     return GraphError(option, got, f"{trained}, as the model was trained", next_step)
-
-
-def _tuples(held: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(v) if isinstance(v, list) else v for key, v in held.items()}

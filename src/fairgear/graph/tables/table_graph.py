@@ -41,11 +41,28 @@ from fairgear.graph.tables.two_groups import TwoGroups
 from fairgear.graph.targets import is_known
 from fairgear.graph.unknown import complete
 from fairgear.progress import log
+from fairgear.reading import memory
 
 # Rows from which it pays to cache the edges of a table.
 _MANY = 5_000
 # Columns with this share of all variance decide by themselves who is similar to whom.
 _NEARLY_ALL = 0.99
+
+
+# A table in memory: work grows with its columns, some of it with their square.
+MOST_ROWS, MOST_COLUMNS = 20_000_000, 10_000
+# Bytes of memory for a cell, about, while a table is read.
+_CELL = 64
+
+
+def check_size(rows: int, columns: int, what: str = "a table") -> None:
+    """Refuse a table that is too large to be read into memory, before it is."""
+    cells = memory() // _CELL
+    if rows <= MOST_ROWS and columns <= MOST_COLUMNS and rows * columns <= cells:
+        return
+    allowed = f"at most {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {cells:,} cells"
+    step = "leave columns out of the file, or use fairgear store, which reads rows in pieces"
+    raise GraphError(what, f"{rows:,} rows and {columns:,} columns", allowed, step)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,11 +22,12 @@ from fairgear.causal import LocalWorld, Surroundings
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.graph.targets import KINDS
-from fairgear.methods.base import METHODS, Method, Scores, columns_of
+from fairgear.methods.base import METHODS, Method, Scores
 from fairgear.methods.baselines.trees import Trees
 from fairgear.methods.features import Erasure, FeatureScaler
 from fairgear.methods.heads import Head
 from fairgear.methods.ranks import RankScores
+from fairgear.methods.saved import columns_of
 from fairgear.methods.thresholds import HALF, most_accurate, most_accurate_offsets
 from fairgear.nn.sens_code import SensCode
 from fairgear.progress import bar

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from fairgear.causal import Surroundings
 from fairgear.causal.local import Snapshot
 from fairgear.graph import SensitiveGraph, groups_around
-from fairgear.methods.base import METHODS, columns_of
+from fairgear.methods.base import METHODS
 from fairgear.methods.baselines.neighbors import Links
 from fairgear.methods.baselines.whole_graph import Inputs, WholeGraph
 from fairgear.methods.features import FeatureScaler, statistics_sample
@@ -21,6 +21,7 @@ from fairgear.methods.gear.family import Family, MovedPeople, learners, models_o
 from fairgear.methods.gear.network import GearNetwork
 from fairgear.methods.gear.training import GearTask
 from fairgear.methods.ranks import RankScores
+from fairgear.methods.saved import columns_of
 from fairgear.nn.sens_code import SensCode
 from fairgear.settings import settings_of
 from fairgear.tensor_files import damaged

@@ -20,10 +20,11 @@ from fairgear.auditing.measures import factual_estimates
 from fairgear.auditing.notes import models_trained_for
 from fairgear.auditing.people import People, select
 from fairgear.auditing.sensitivity import average_effect, over_models
+from fairgear.decoding import typed
 from fairgear.methods import Method
 from fairgear.metrics import Interval, auroc, rate_interval
 from fairgear.metrics.inputs import Floats, Integers
-from fairgear.tensor_files import read_tensors, write_tensors
+from fairgear.tensor_files import read_tensors, restoring, write_tensors
 
 LEVEL = 0.95
 # Figures of a row, and what the largest flip rate is taken over.
@@ -152,5 +153,7 @@ class SavedAnswers:
     def read(cls, path: Path) -> SavedAnswers:
         """What `Answers.save` wrote."""
         tensors, facts = read_tensors(path)
-        columns = {name: tensor.numpy() for name, tensor in tensors.items()}
-        return cls(**columns, models=tuple(facts["models"]), trained=tuple(facts["trained"]))
+        with restoring(path, tensors):
+            columns: dict[str, Any] = {name: tensor.numpy() for name, tensor in tensors.items()}
+            models, trained = (typed(tuple[str, ...], facts[key]) for key in ("models", "trained"))
+            return cls(**columns, models=models, trained=trained)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import time
 from collections.abc import Iterable, Mapping
@@ -38,6 +39,11 @@ COLUMNS = Columns(
     ("seed",),
     (*FIGURES, "value", "seconds"),
     ("settings", "auroc", "worst", "intervals", "models", "search_sha256", *SOURCES),
+    {
+        "settings": dict[str, Any],
+        "intervals": dict[str, tuple[float, float]],
+        "models": dict[str, tuple[float, bool, float, float]],
+    },
 )
 # In rows of sealed people; those of a rehearsal have "false".
 OPENED = "true"
@@ -224,7 +230,7 @@ def clean_commit() -> str:
 
 def file_hash(what: str, path: Path) -> str:
     """SHA-256 of a file."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise FileError(
             f"{what} {path}",
             "no such file",

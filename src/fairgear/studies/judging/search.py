@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ COLUMNS = Columns(
     ("trial",),
     ("auroc", "worst", "score", "seconds"),
     ("recipe", "settings", "auroc", "worst", "score", "commit"),
+    {"settings": dict[str, Any]},
 )
 # Trials before the sampler learns from earlier ones, as Optuna has it.
 _STARTUP = 10
@@ -242,7 +244,7 @@ class Choice:
 
 def choices(plan: Plan, path: Path) -> dict[tuple[str, str], Choice]:
     """What was chosen for each dataset and method; refused while any trial is missing."""
-    if not path.exists():
+    if not os.path.exists(path):
         raise FileError(
             f"search rows {path}", "no such file", "rows of a finished search", "search first"
         )
