@@ -11,7 +11,7 @@ from fairgear import SensitiveGraph
 from fairgear.auditing import Audit, Worlds, audit
 from fairgear.auditing.effects import COUNTERFACTUAL
 from fairgear.causal import FittedCausalModel
-from fairgear.errors import FairgearError, ParameterError
+from fairgear.errors import FairgearError, FileError, ParameterError
 from fairgear.files import json_ready
 from fairgear.metrics import METRICS
 from tests.auditing.models import Constant, CopiesSens, Everything, small_graph
@@ -131,6 +131,16 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(
 
 def _refuse(*_: object) -> None:
     raise OSError(28, "No space left on device")
+
+
+def test_results_nested_too_deep_are_refused_in_one_line(everything: Audit, tmp_path: Path) -> None:
+    everything.save(tmp_path)
+    whole = (tmp_path / "audit.json").read_text(encoding="utf-8")
+    deep = whole.replace('"notes": [', '"notes": [' + "[" * 10**5 + "]" * 10**5 + ",", 1)
+    assert deep != whole
+    (tmp_path / "audit.json").write_text(deep, encoding="utf-8")
+    with pytest.raises(FileError, match=r"no audit\.json and people\.parquet"):
+        Audit.load(tmp_path)
 
 
 def test_the_level_of_an_audit_is_that_of_its_comparisons(worlds: Worlds) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -31,11 +30,13 @@ from fairgear.auditing.unknown import UnknownPeople
 from fairgear.auditing.what_if import WhatIf
 from fairgear.causal import Diagnostics
 from fairgear.datasets import GraphStatistics
+from fairgear.documents import json_of
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import json_ready, json_text, replacing, write_text, writes
 from fairgear.graph.targets import BINARY, Target, is_known
 from fairgear.metrics import Interval, rate_interval
 from fairgear.metrics.ratios import RateTest
+from fairgear.reading import DAMAGE
 from fairgear.training import History
 
 if TYPE_CHECKING:
@@ -376,10 +377,10 @@ class Audit:
         """Read what `save` wrote; without `people`, their table is left empty."""
         folder = Path(folder)
         try:
-            data = json.loads((folder / RESULTS).read_text(encoding="utf-8"))
+            data = json_of((folder / RESULTS).read_bytes())
             table = pd.read_parquet(folder / PEOPLE) if people else pd.DataFrame()
             return cls.from_dict(data, table)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (*DAMAGE, KeyError, TypeError, AttributeError) as error:
             got = f"no {RESULTS} and {PEOPLE} of this version of fairgear"
             step = "check the path, or run the command on that folder again"
             allowed = "the folder of a finished run or audit"

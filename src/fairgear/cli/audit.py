@@ -21,12 +21,14 @@ from fairgear.cli.flags import (
 from fairgear.cli.output import (
     Format,
     Json,
+    complain,
     ends,
     interval_title,
     number,
     print_json,
     print_metrics,
     print_table,
+    say,
 )
 from fairgear.runs.audit_config import AuditConfig
 
@@ -196,7 +198,7 @@ def export(
         print_json({"out": str(out), "graphs": count})
         return
     place = out / "for-scoring"
-    print(  # noqa: T201
+    say(
         f"Wrote {count} graphs to {place}: hand that folder over, and keep {out / 'key.json'}. "
         f"When {place / 'scores'} is complete (see {place / 'README.txt'}), run: "
         f"fairgear audit score {out}"
@@ -267,13 +269,13 @@ def _finish(
     if json:
         print_json(results.to_dict())
     elif format == "ll144":
-        print(ll144_markdown(results))  # noqa: T201
+        say(ll144_markdown(results))
     else:
         _show(results)
-        print(f"Report: {folder.report}   Model card: {folder.card}")  # noqa: T201
+        say(f"Report: {folder.report}   Model card: {folder.card}")
     failed = results.failures(*conditions)
     for line in (*failed, *results.turning_points(*conditions)):
-        print(f"fairgear: {line}", file=sys.stderr)  # noqa: T201
+        complain(line)
     if failed:
         raise ConditionsMet
 
@@ -304,4 +306,4 @@ def _show(results: Audit) -> None:
             (row.model, number(row.rate), ends(row.interval), row.remark) for row in others.rows
         ]
         print_table("δCF by causal model", ("model", "δCF", level, ""), found)
-        print(others.verdict)  # noqa: T201
+        say(others.verdict)

@@ -49,7 +49,7 @@ def report(
         if json:
             print_json({"ll144": str(path)})
         else:
-            print(ll144_markdown(audit))  # noqa: T201
+            say(ll144_markdown(audit))
         return
     page = run / "report.html" if out is None else out
     write_page(Audit.load(run), page)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fairgear.cli.audit import audit_app
-from fairgear.cli.output import Json, print_json, print_table
+from fairgear.cli.output import Json, print_json, print_table, say
 
 
 class NotVerified(Exception):
@@ -47,6 +47,6 @@ def verify(folder: Path, /, *, data: Path | None = None, json: Json = False) -> 
         columns = ("file", "what", "recorded", "found", "")
         print_table(f"{folder}: SHA-256, first 12 of 64 digits", columns, rows)
         said = f"{len(wrong)} changed or missing" if wrong else "all as they were"
-        print(f"{len(found)} files compared: {said}.")  # noqa: T201
+        say(f"{len(found)} files compared: {said}.")
     if wrong:
         raise NotVerified

@@ -26,9 +26,9 @@ from fairgear.auditing.worlds import judged_by
 from fairgear.causal import CausalModel, named
 from fairgear.errors import FileError, ParameterError
 from fairgear.evidence import FileHash, note_content, reading
-from fairgear.files import read_errors
 from fairgear.graph import SensitiveGraph
 from fairgear.progress import log
+from fairgear.reading import content_of
 from fairgear.runs.audit_config import PARTS, AuditConfig, audit_config
 from fairgear.runs.folder import AuditFolder
 
@@ -197,8 +197,7 @@ def _people(config: AuditConfig, graph: SensitiveGraph) -> Tensor:
 def _listed(path: Path, graph: SensitiveGraph) -> Tensor:
     """The rows of the people whose ids or names a file lists, one a line."""
     try:
-        with read_errors(path):
-            content = path.read_bytes()
+        content = content_of(path, "list of people")
         note_content(path, content)
         # Lines end as on any system; each is stripped below.
         lines = re.split(r"[\r\n]", content.decode("utf-8"))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,21 @@ def test_a_missing_score_is_nan(tmp_path: Path) -> None:
     pd.DataFrame({"node_id": IDS, "score": values}).to_parquet(path)
     found = read_scores(path, PEOPLE, np.arange(5), what="")
     assert np.flatnonzero(np.isnan(found)).tolist() == [1]
+
+
+def test_more_than_scores_are_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    with path.open("wb") as file:
+        # Without blocks on the disk: only its size counts.
+        file.truncate(10**10)
+    with pytest.raises(FileError, match="10,000,000,000 bytes, where 1,"):
+        scores(path)
+
+
+def test_a_pipe_is_no_file_of_scores(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(FileError, match="a regular file"):
+        scores(tmp_path / "a.csv")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from fairgear.auditing.exchange.arrays import array_of
 from fairgear.auditing.people import person_ids
 from fairgear.column_names import listed
 from fairgear.delimited import filled
@@ -86,8 +85,7 @@ def _holds_ids(name: str, id: str | None) -> bool:
 def _array(path: Path) -> Floats:
     content = filled(path)
     try:
-        values: NDArray[np.generic] = np.load(io.BytesIO(content), allow_pickle=False)
-        return np.asarray(values, dtype=np.float64)
+        return np.asarray(array_of(content), dtype=np.float64)
     except (ValueError, EOFError, OSError, TypeError) as error:
         allowed = "a NumPy file with a row of scores for every person"
         raise _unfit(path, "no array of numbers", allowed, "save one with numpy.save") from error

@@ -5,16 +5,17 @@ It stays with the auditor, beside the folder that is handed over.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from fairgear.auditing.worlds import Worlds
-from fairgear.errors import FileError
+from fairgear.documents import json_of
+from fairgear.errors import FairgearError, FileError
 from fairgear.evidence import note_content
 from fairgear.files import json_ready
+from fairgear.reading import DAMAGE, content_of
 
 MANIFEST = "key.json"
 FORMAT = 5
@@ -142,14 +143,14 @@ def _leaves(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 def read_manifest(folder: Path) -> Manifest:
     """The key in a folder that `export_worlds` wrote."""
     try:
-        content = (folder / MANIFEST).read_bytes()
+        content = content_of(folder / MANIFEST)
         note_content(folder / MANIFEST, content)
-        found = json.loads(content)
+        found = json_of(content)
         if found.pop("format") != FORMAT:
             raise ValueError("another format")
         found["worlds"] = [WorldEntry(**entry) for entry in found["worlds"]]
         return Manifest(**{item.name: found.pop(item.name) for item in fields(Manifest)})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (*DAMAGE, FairgearError, KeyError, TypeError, AttributeError) as error:
         got, step = f"no {MANIFEST} of exported worlds in it", "check the path"
         if (folder / _EARLIER).is_file():
             got, step = "worlds that an earlier version exported", "install that version"

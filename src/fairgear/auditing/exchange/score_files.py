@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv as text_csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, csv, parquet
 
-from fairgear import files
+from fairgear.auditing.exchange.arrays import array_of
 from fairgear.errors import FileError
 from fairgear.evidence import note_content
 from fairgear.metrics.inputs import Floats, Integers
+from fairgear.reading import content_of, regular_file
 
 SCORE_ENDINGS = (".csv", ".parquet", ".npy")
 _KINDS = {"node_id": pa.int64(), "node_name": pa.string(), "score": pa.float64()}
 _LONGEST = 60
+# Bytes that a file of scores may have: for what stands at its ends, and for each person.
+_ENDS, _EACH = 2**20, 2**10
 
 
 def read_scores(path: Path, people: pd.DataFrame, rows: Integers, *, what: str) -> Floats:
@@ -34,8 +36,11 @@ def read_scores(path: Path, people: pd.DataFrame, rows: Integers, *, what: str) 
         rows: row numbers of the people.
         what: names the scores in messages.
     """
-    with files.read_errors(path):
-        content = path.read_bytes()
+    size, most = regular_file(path), _ENDS + _EACH * len(people)
+    if size > most:
+        got, step = f"{size:,} bytes", "write node_id,score and nothing else"
+        raise _unfit(what, f"{got}, where {most:,} are room enough", step)
+    content = content_of(path)
     note_content(path, content)
     if content.startswith(b"\x93NUMPY"):
         return _in_order(content, len(people), what)[rows]
@@ -131,7 +136,7 @@ def _parquet(content: bytes, what: str, *, named: bool) -> tuple[NDArray[Any], F
 
 def _in_order(content: bytes, count: int, what: str) -> Floats:
     try:
-        values: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
+        values = array_of(content)
     except (ValueError, EOFError, OSError) as error:
         raise _unfit(what, "a NumPy file without numbers", "save one array of scores") from error
     if values.dtype.kind not in "biuf" or values.shape not in ((count,), (count, 1)):
