@@ -141,3 +141,30 @@ def test_a_number_has_no_categories_and_people_are_needed() -> None:
         ll144_table(scored([(5, 2), (5, 3)]), age, BINARY)
     with pytest.raises(ParameterError, match="without its people"):
         ll144_table(pd.DataFrame(), SEX, BINARY)
+
+
+def test_who_told_one_of_two_attributes_is_in_its_table() -> None:
+    at = np.arange(240)
+    told = np.stack([at % 5 != 2, at % 7 != 3], axis=1)
+    people = pd.DataFrame(
+        {
+            "sens": at % 4,
+            "label": at % 3 == 0,
+            "score": at / 240,
+            "sens_known": told.all(axis=1),
+            "sens_known_1": told[:, 0],
+            "sens_known_2": told[:, 1],
+        }
+    )
+    people["label"] = people["label"].astype(np.int64)
+    each = (Attribute("race", ("a", "b")), Attribute("sex", ("female", "male")))
+    cells = ((0, 0), (0, 1), (1, 0), (1, 1))
+    found = ll144_table(people, Names(attribute="race, sex", attributes=each, cells=cells), BINARY)
+    for place, of in enumerate(each):
+        table = by_category(found, of.name)
+        for code, name in enumerate(of.values):
+            some = told[:, place] & (np.array(cells)[at % 4, place] == code)
+            assert table[name]["applicants"] == some.sum()
+            assert table[name]["selected"] == people["label"][some].sum()
+        assert table["unknown"]["applicants"] == (~told[:, place]).sum()
+    assert by_category(found, "race, sex")["unknown"]["applicants"] == (~told.all(axis=1)).sum()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear import datasets
@@ -288,9 +289,7 @@ def _table(
     columns: dict[str, Any] = {
         "y": people.y,
         "sens": people.sens,
-        **(
-            {} if graph.sens_known is None else {"sens_known": graph.sens_known[rows].cpu().numpy()}
-        ),
+        **_known(graph, rows),
         "community": people.clusters,
         "region": people.regions,
         **people.around_by_name,
@@ -313,6 +312,17 @@ def _table(
     columns["neighbors_that_matter"] = np.full(len(rows), "", dtype=object)
     ids = person_ids(graph).iloc[rows.cpu().numpy()].reset_index(drop=True)
     return pd.concat([ids, pd.DataFrame(columns)], axis=1)
+
+
+def _known(graph: SensitiveGraph, rows: Tensor) -> dict[str, NDArray[np.bool_]]:
+    """Whose attribute is known, and each of several where somebody told a part of them."""
+    if graph.sens_known is None:
+        return {}
+    found = {"sens_known": graph.sens_known[rows].cpu().numpy()}
+    if graph.sens_told is not None:
+        told = (graph.sens_told[rows] >= 0).cpu().numpy()
+        found |= {f"sens_known_{place}": of for place, of in enumerate(told.T, start=1)}
+    return found
 
 
 def _effects(

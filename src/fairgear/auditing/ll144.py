@@ -86,7 +86,9 @@ def _attributes(
     if names.attributes:
         codes = np.array(names.cells, dtype=np.int64)[group]
         for place, of in enumerate(names.attributes):
-            yield of.name, np.where(known, codes[:, place], -1), of.values
+            column = f"sens_known_{place + 1}"
+            told = people[column].to_numpy(dtype=np.bool_) if column in people else known
+            yield of.name, np.where(told, codes[:, place], -1), of.values
     count = max(int(group.max()) + 1, len(names.groups))
     called = (*names.groups, *(f"group {one}" for one in range(len(names.groups), count)))
     yield names.attribute or "sensitive attribute", np.where(known, group, -1), called

@@ -105,6 +105,14 @@ class Attributes:
         """(n, attributes): the value of each attribute, from everybody's group."""
         return np.array(self.groups, dtype=np.int64)[sens]
 
+    def possible(self, told: Integers) -> NDArray[np.bool_]:
+        """(n, groups): which groups people may be in who told these codes; −1 says nothing."""
+        groups = np.array(self.groups, dtype=np.int64)
+        held = np.ones((len(told), len(groups)), dtype=np.bool_)
+        for place, codes in enumerate(told.T):
+            held &= (codes[:, None] < 0) | (codes[:, None] == groups[None, :, place])
+        return held
+
     def fewest(self, sens: Integers) -> int:
         """How many people the smallest group has.
 

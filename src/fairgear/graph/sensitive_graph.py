@@ -26,6 +26,7 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 OPTIONAL = (
     "attributes",
     "sens_known",
+    "sens_told",
     "sens_column",
     "latent",
     "raw",
@@ -33,7 +34,7 @@ OPTIONAL = (
     "stored",
     "edge_weight",
 )
-NODE_FIELDS = ("x", "y", "sens", "sens_known", "node_id", "latent", "raw", *MASKS)
+NODE_FIELDS = ("x", "y", "sens", "sens_known", "sens_told", "node_id", "latent", "raw", *MASKS)
 FIELDS = (*NODE_FIELDS, "edge_index", "sens_kind", "name", "feature_names", *OPTIONAL)
 
 
@@ -51,6 +52,8 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
             0 to m − 1 for the categorical one; the number itself, float64, for the continuous one.
         sens_known: whose attribute is known, True or False; None where everybody's is. For the
             others `sens` holds a guess, such as that of `fairgear.graph.complete`.
+        sens_told: where several attributes are crossed, the code of each that a person told, −1
+            where unknown, (n, attributes); None where nobody told a part of them.
         sens_column: the column of `x` that holds `sens`, or None.
         sens_kind: "binary", "categorical" or "continuous"; that of `attributes` where they are
             given.
@@ -78,6 +81,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         y: Tensor
         sens: Tensor
         sens_known: Tensor | None
+        sens_told: Tensor | None
         sens_column: int | None
         sens_kind: str
         attributes: Attributes | None
@@ -102,6 +106,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         sens: Tensor | None = None,
         *,
         sens_known: Tensor | None = None,
+        sens_told: Tensor | None = None,
         sens_column: int | None = None,
         sens_kind: str = "binary",
         attributes: Attributes | None = None,
@@ -150,6 +155,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         attributes = validation.checked_attributes(attributes, sens_kind, sens)
         groups = 2 if attributes is None else len(attributes)
         validation.check_known(sens_known, n)
+        validation.check_told(sens_told, sens_known, attributes, n)
         same = stored is not None and x_known and stored.holds("sens", sens)
         if stored is None or not same or sens_column != stored.sens_column:
             validation.check_sensitive(sens, x, sens_column, groups)
@@ -169,6 +175,7 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         super().__init__(x=x, edge_index=edge_index, y=y, **extra)
         self.sens = sens
         self.sens_known = sens_known
+        self.sens_told = sens_told
         self.sens_column = sens_column
         self.sens_kind = {0: "continuous", 2: "binary"}.get(groups, "categorical")
         self.attributes = attributes

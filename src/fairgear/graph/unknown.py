@@ -66,6 +66,9 @@ class Unknown:
         )
         self._sens = graph.sens.cpu()[rows].numpy()
         self._groups = 0 if graph.continuous else graph.num_groups
+        self._possible: Mask | None = None
+        if graph.sens_told is not None and graph.attributes is not None:
+            self._possible = graph.attributes.possible(graph.sens_told.cpu()[rows].numpy())
 
     @cached_property
     def chances(self) -> Floats:
@@ -198,7 +201,15 @@ class Unknown:
         everybody, rows = np.arange(len(self._known)), np.flatnonzero(self._known)
         weights = None if noise is None else -np.log1p(-noise[rows])
         found = self._fitted(rows, weights)(everybody)
-        return softmax(found / self._temperature, axis=1) if self._groups else found
+        if not self._groups:
+            return found
+        chance: Floats = softmax(found / self._temperature, axis=1)
+        if self._possible is None:
+            return chance
+        # Who told one of several attributes is in a group that has it, if anybody is.
+        left = np.where(self._possible, chance, 0.0)
+        total = left.sum(axis=1, keepdims=True)
+        return np.where(total > 0, left / np.where(total > 0, total, 1.0), chance)
 
     def _fitted(
         self, rows: NDArray[np.int64], weights: Floats | None = None

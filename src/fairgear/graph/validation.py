@@ -207,6 +207,24 @@ def check_known(known: Tensor | None, num_nodes: int) -> None:
         raise GraphError("sens_known", "nobody", "people whose attribute is known", step)
 
 
+def check_told(
+    told: Tensor | None, known: Tensor | None, attributes: Attributes | None, num_nodes: int
+) -> None:
+    """What people told of several attributes is a code of each, and all of those known."""
+    if told is None:
+        return
+    each = () if attributes is None else attributes.each
+    if tuple(told.shape) != (num_nodes, len(each)) or told.dtype != torch.int64 or len(each) < 2:
+        got = f"{told.dtype} of shape {tuple(told.shape)}"
+        allowed = f"int64 of shape ({num_nodes}, attributes), for two attributes or more"
+        raise GraphError("sens_told", got, allowed, "leave it out where one attribute is read")
+    most = torch.tensor([len(one.values) for one in each], device=told.device)
+    whole = (told >= 0).all(dim=1)
+    if bool(((told < -1) | (told >= most)).any()) or known is None or not torch.equal(whole, known):
+        allowed = "codes of the attributes' values, −1 where unknown, all of them where sens_known"
+        raise GraphError("sens_told", "other codes", allowed, "check the codes of each attribute")
+
+
 def check_node_ids(node_id: Tensor, num_nodes: int) -> None:
     """Node ids are unique integers."""
     _check_vector("node_id", node_id, num_nodes, torch.int64)

@@ -24,6 +24,7 @@ from fairgear.graph import (
     read_graph,
 )
 from fairgear.graph.stored import write_stored
+from fairgear.graph.unknown import Unknown
 from fairgear.progress import quiet
 from tests.graph.people import FRIENDS, friends, network, people, pyg_data, rows_of_friends
 
@@ -272,3 +273,82 @@ def test_copies_are_found_among_those_who_told(capsys: pytest.CaptureFixture[str
     coded = np.where(people().sex == "male", 7, 3)
     made(people().assign(sex=told(people().sex), copy=coded), sensitive="sex")
     assert "column 'copy' is a copy of 'sex'; consider --drop" in capsys.readouterr().err
+
+
+def partly() -> tuple[SensitiveGraph, pd.DataFrame]:
+    """Two attributes, of which people tell both, one or none."""
+    nodes = people()
+    nodes["race"] = RACES
+    at = np.arange(len(nodes))
+    nodes["race"] = nodes["race"].where(at % 5 != 2, None)
+    nodes["sex"] = nodes["sex"].astype(object).where(at % 7 != 3, None)
+    return made(nodes, sensitive="race,sex"), nodes
+
+
+def test_guesses_of_several_attributes_agree_with_what_people_told() -> None:
+    graph, nodes = partly()
+    assert graph.attributes is not None
+    assert graph.sens_told is not None
+    assert graph.sens_known is not None
+    assert 0 < int((~graph.sens_known).sum()) < len(nodes)
+    law = Unknown(graph)
+    for found in (graph, law.completed(0), law.completed(3), complete(law.completed(1), 2)):
+        codes = graph.attributes.codes(found.sens.numpy())
+        for place, of in enumerate(graph.attributes.each):
+            values = np.array(of.values, dtype=object)[codes[:, place]]
+            told = nodes[of.name].notna().to_numpy()
+            assert (values[told] == nodes[of.name].to_numpy()[told]).all()
+            assert (graph.sens_told[:, place].numpy() >= 0).tolist() == told.tolist()
+
+
+def test_chances_are_those_of_the_groups_that_are_left() -> None:
+    graph, _ = partly()
+    assert graph.attributes is not None
+    assert graph.sens_known is not None
+    assert graph.sens_told is not None
+    chances = Unknown(graph).chances
+    free = Unknown(graph.replace(sens_told=None)).chances
+    assert chances.sum(axis=1) == pytest.approx(1)
+    for row in np.flatnonzero(~graph.sens_known.numpy()):
+        told = graph.sens_told[row].tolist()
+        left = [
+            all(code in (-1, of) for code, of in zip(told, group, strict=True))
+            for group in graph.attributes.groups
+        ]
+        expected = np.where(left, free[row], 0) / free[row][left].sum()
+        assert chances[row] == pytest.approx(expected)
+
+
+def test_what_was_told_goes_along_with_people() -> None:
+    graph, _ = partly()
+    order = torch.randperm(len(graph.x), generator=torch.Generator().manual_seed(0))
+    moved = graph.permute(order)
+    assert graph.sens_told is not None
+    assert moved.sens_told is not None
+    assert torch.equal(moved.sens_told, graph.sens_told[order])
+    assert torch.equal(complete(moved, 1).sens, complete(graph, 1).sens[order])
+
+
+@pytest.mark.parametrize("wrong", ["shape", "kind", "code", "known"])
+def test_what_was_told_must_fit(wrong: str) -> None:
+    graph, _ = partly()
+    assert graph.sens_told is not None
+    told = graph.sens_told.clone()
+    if wrong == "code":
+        told[told[:, 0] >= 0, 0] = 99
+    changed = {
+        "shape": told[:, :1],
+        "kind": told.double(),
+        "code": told,
+        "known": torch.zeros_like(told),
+    }[wrong]
+    with pytest.raises(FairgearError, match="sens_told"):
+        graph.replace(sens_told=changed)
+
+
+def test_without_gaps_nothing_is_kept_of_the_parts() -> None:
+    nodes = people()
+    nodes["race"] = RACES
+    graph = made(nodes, sensitive="race,sex")
+    assert graph.sens_known is None
+    assert graph.sens_told is None

@@ -30,6 +30,7 @@ from fairgear.graph.stored.files import (
 )
 from fairgear.graph.stored.folder import (
     KNOWN,
+    TOLD,
     check_new,
     is_stored,
     read_meta,
@@ -48,7 +49,13 @@ from fairgear.graph.tables.features import (
     feature_columns,
     without_missing,
 )
-from fairgear.graph.tables.groups import Groups, crossed_names, fewest_known, with_crossed
+from fairgear.graph.tables.groups import (
+    Groups,
+    crossed_names,
+    fewest_known,
+    told_codes,
+    with_crossed,
+)
 from fairgear.graph.tables.identity import repeated_ids
 from fairgear.graph.tables.labels import LabelColumn
 from fairgear.graph.tables.table_graph import label_and_group, table_features
@@ -179,6 +186,7 @@ class _Survey:
     encoding: Encoding
     label: LabelColumn
     group: Groups
+    told: Ints | None
     attributes: Attributes | None
     node_id: Ints
 
@@ -200,13 +208,14 @@ def _with_groups(
     frame = pd.DataFrame({part: table.column(part) for part in parts})
     coded = tuple(name for name in columns.categorical if name in parts)
     alone = replace(columns, label=None, id=None, drop=(), categorical=coded)
-    frame, alone, attributes = with_crossed(frame, alone, encoding)
+    crossed, alone, attributes = with_crossed(frame, alone, encoding)
     if attributes is None:
         return table, columns, None
     for part in parts[1:]:
         replace(columns, sensitive=part).check_table(table.names, table.rows)
     columns = replace(columns, sensitive=alone.sensitive)
-    return CrossedFeatures(table, parts, frame[alone.sensitive]), columns, attributes
+    groups, told = crossed[alone.sensitive], told_codes(frame, attributes)
+    return CrossedFeatures(table, parts, groups, told), columns, attributes
 
 
 def _survey(
@@ -232,7 +241,9 @@ def _survey(
     label, group = label_and_group(table.column, table.rows, columns, encoding)
     if attributes is not None:
         group = group.numbered_as(attributes)
-    group = group.completed(node_id, columns, fewest_known(encoding))
+    told = table.told if isinstance(table, CrossedFeatures) else None
+    possible = None if told is None or attributes is None else attributes.possible(told)
+    group = group.completed(node_id, columns, fewest_known(encoding), possible)
     notes += group.notes(columns.sensitive)
     if group.is_number:
         attributes = Attributes.number(columns.sensitive)
@@ -243,7 +254,7 @@ def _survey(
         encoding = replace(encoding.for_label(label), attributes=attributes)
     if attributes is None and len(group.names) > 2:
         attributes = Attributes.single(columns.sensitive, group.names)
-    return _Survey(encoding, label, group, attributes, node_id)
+    return _Survey(encoding, label, group, told, attributes, node_id)
 
 
 def _columns(
@@ -322,6 +333,7 @@ def _write_people(
     vectors |= {"y": known.label.values, "sens": known.group.codes, "node_id": known.node_id}
     if not known.group.told.all():
         vectors[KNOWN] = known.group.told
+        vectors |= {} if known.told is None else {TOLD: known.told}
     return digests | write_arrays(folder, vectors)
 
 

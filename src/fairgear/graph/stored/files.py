@@ -119,12 +119,18 @@ class CrossedFeatures:
     """Another table with the groups that several of its columns make, in place of the first."""
 
     def __init__(
-        self, table: ParquetFeatures | ArrayFeatures, parts: Sequence[str], groups: pd.Series
+        self,
+        table: ParquetFeatures | ArrayFeatures,
+        parts: Sequence[str],
+        groups: pd.Series,
+        told: NDArray[np.int64],
     ) -> None:
         self.path, self.rows = table.path, table.rows
         names = [name for name in table.names if name not in parts[1:]]
         self.names = [str(groups.name) if name == parts[0] else name for name in names]
         self._table, self._groups = table, groups
+        # The code of each of the columns, −1 where it is unknown.
+        self.told = told
 
     def column(self, name: str) -> pd.Series:
         """One column of everybody."""

@@ -44,7 +44,7 @@ KIND = "fairgear stored graph"
 FORMAT = 1
 FIELDS = ("x", "edge_index", "y", "sens", "node_id", *MASKS)
 # Of graphs that have them.
-WEIGHTS, KNOWN = _SOME = ("edge_weight", "sens_known")
+WEIGHTS, KNOWN, TOLD = _SOME = ("edge_weight", "sens_known", "sens_told")
 CSR = ("indptr", "indices")
 # What a file that was not written by `write_stored` may raise.
 _BROKEN = (*DAMAGE, KeyError, TypeError, IndexError, AttributeError)

@@ -76,10 +76,17 @@ class Groups:
         codes[~self.told] = np.nan if self.is_number else -1
         return Groups(codes, self.names)
 
-    def completed(self, node_id: NDArray[np.int64], columns: TableColumns, fewest: int) -> Groups:
+    def completed(
+        self,
+        node_id: NDArray[np.int64],
+        columns: TableColumns,
+        fewest: int,
+        possible: Mask | None = None,
+    ) -> Groups:
         """With the value of some person who told it in place of each that is unknown.
 
         Who that is, a hash of the node id decides. Fewer than `fewest` who told theirs are refused.
+        `possible` (n, groups) are the groups that what each person told allows.
         """
         told = self.told
         count, people = int(told.sum()), len(told)
@@ -96,6 +103,12 @@ class Groups:
         place = np.minimum((noise * count).astype(np.int64), count - 1)
         codes = self.codes.copy()
         codes[~told] = law[place[~told]]
+        for allowed in () if possible is None else np.unique(possible[~told], axis=0):
+            some = ~told & (possible == allowed).all(axis=1)
+            among = law[allowed[law]]
+            if len(among):
+                places = np.minimum((noise[some] * len(among)).astype(np.int64), len(among) - 1)
+                codes[some] = among[places]
         return Groups(codes, self.names, told)
 
     def notes(self, column: str) -> list[str]:
@@ -272,6 +285,13 @@ def with_crossed(
     found_table = nodes.assign(**{parts[0]: named.where(~missing)})
     found_table = found_table.drop(columns=parts[1:]).rename(columns={parts[0]: title})
     return found_table, replace(columns, sensitive=title), attributes
+
+
+def told_codes(nodes: pd.DataFrame, attributes: Attributes) -> NDArray[np.int64]:
+    """(n, attributes): the code of each attribute in a table, −1 where it is unknown."""
+    step = "recode the column, or leave those rows out"
+    codes = [known_codes(nodes[of.name], of.name, of.values, step) for of in attributes.each]
+    return np.stack(codes, axis=1).astype(np.int64)
 
 
 def _check_kinds(columns: TableColumns, parts: Sequence[str], names: Sequence[str]) -> None:

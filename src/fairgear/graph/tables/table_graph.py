@@ -32,6 +32,7 @@ from fairgear.graph.tables.groups import (
     fewest_known,
     groups_of,
     known_groups,
+    told_codes,
     with_crossed,
 )
 from fairgear.graph.tables.identity import Identity, Rows, edges_between
@@ -132,6 +133,7 @@ def table_graph(
     nodes = nodes.rename(columns=str)
     # Logged at the end, so that an error stands alone.
     notes = list(notes)
+    before = nodes
     nodes, columns, attributes = with_crossed(nodes, columns, encoding)
     nodes, columns = with_groups(nodes, columns, encoding, notes)
     names = list(nodes.columns)
@@ -143,7 +145,9 @@ def table_graph(
     label, group = label_and_group(nodes.__getitem__, len(nodes), columns, encoding)
     if attributes is not None:
         group = group.numbered_as(attributes)
-    group = group.completed(people.node_id, columns, fewest_known(encoding))
+    told = None if attributes is None else told_codes(before, attributes)
+    possible = None if told is None or attributes is None else attributes.possible(told)
+    group = group.completed(people.node_id, columns, fewest_known(encoding), possible)
     columns = _without_features(columns, names) if alone else columns
     features, keep = table_features(nodes, group, columns, encoding, notes)
     group = group.rows(keep)
@@ -160,12 +164,14 @@ def table_graph(
     if attributes is None and len(group.names) > 2:
         attributes = Attributes.single(columns.sensitive, group.names)
     y = label.values[keep]
-    told = group.missing_again().codes
-    _warn(values, encoding, {columns.sensitive: told, columns.label: y}, columns, notes)
+    codes = group.missing_again().codes
+    _warn(values, encoding, {columns.sensitive: codes, columns.label: y}, columns, notes)
+    some = told is not None and not group.told.all()
     fields: dict[str, Any] = {
         "y": torch.from_numpy(y),
         "sens": torch.from_numpy(group.codes),
         "sens_known": None if group.told.all() else torch.from_numpy(group.told),
+        "sens_told": torch.from_numpy(told[keep]) if some and told is not None else None,
         "sens_column": encoding.sens_column,
         "feature_names": encoding.feature_names,
         "node_id": torch.from_numpy(people.node_id[keep]),
