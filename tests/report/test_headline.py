@@ -11,7 +11,7 @@ from tests.report.example import example
 SOUND = example(causal_models=None)
 
 
-def cautions(of: Audit = SOUND, **metrics: tuple[float, float, float]) -> str:
+def cautions(of: Audit = SOUND, /, **metrics: tuple[float, float, float]) -> str:
     audit = replace(
         of,
         metrics=of.metrics | {name: value for name, (value, _, _) in metrics.items()},

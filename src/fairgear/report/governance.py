@@ -184,9 +184,11 @@ def _lowest_ratio(audit: Audit) -> str:
         return ""
     least = min(rated, key=lambda one: one.impact_ratio)
     ends = between(least.intervals.get("impact_ratio", UNDEFINED))
-    others = "" if len(large) == len(audit.groups) else " Smaller groups are in the table."
+    whole = len(large) == sum(one.count > 0 for one in audit.groups)
+    kind = "ranges" if audit.names.number else "groups"
+    others = "" if whole else f" Smaller {kind} are in the table."
     if least.impact_ratio == 1:
-        return f"All groups have the same selection rate.{others}"
+        return f"All {'' if whole else 'larger '}{kind} have the same selection rate.{others}"
     return (
         f"The lowest impact ratio is {measure(least.impact_ratio)} ({ends}), of "
         f"{name_of(least, audit)}, {count(least.selected)} of {count(least.count)} "
