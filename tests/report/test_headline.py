@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fairgear.auditing import Audit
+from fairgear.graph.targets import Target
 from fairgear.metrics import Interval
 from fairgear.report.sections.headline import headline
 from tests.report.example import example
@@ -9,11 +11,11 @@ from tests.report.example import example
 SOUND = example(causal_models=None)
 
 
-def cautions(**metrics: tuple[float, float, float]) -> str:
+def cautions(of: Audit = SOUND, /, **metrics: tuple[float, float, float]) -> str:
     audit = replace(
-        SOUND,
-        metrics=SOUND.metrics | {name: value for name, (value, _, _) in metrics.items()},
-        intervals=SOUND.intervals
+        of,
+        metrics=of.metrics | {name: value for name, (value, _, _) in metrics.items()},
+        intervals=of.intervals
         | {name: Interval(low, high) for name, (_, low, high) in metrics.items()},
     )
     return " ".join(headline(audit).cautions)
@@ -25,7 +27,25 @@ def test_a_sound_model_needs_no_caution() -> None:
 
 def test_guessing_is_called_guessing() -> None:
     assert "close to guessing" in cautions(auroc=(0.51, 0.46, 0.56))
-    assert "close to guessing" in cautions(auroc=(0.58, 0.49, 0.66))
+
+
+def test_too_few_people_to_tell_is_not_called_guessing() -> None:
+    said = cautions(auroc=(0.778, 0.4, 0.972))
+    assert said == (
+        "AUROC is 0.778 (0.400 to 0.972): too few people to tell whether it ranks better than "
+        "chance."
+    )
+
+
+def test_several_classes_are_told_apart() -> None:
+    target = Target("multiclass", ("a", "b", "c"))
+    for ends, words in (
+        ((0.51, 0.46, 0.56), "close to guessing: it hardly tells classes apart."),
+        ((0.58, 0.49, 0.66), "too few people to tell whether it tells classes apart better than"),
+    ):
+        said = cautions(replace(SOUND, target=target), auroc=ends)
+        assert words in said
+        assert "class 1" not in said
 
 
 def test_few_changes_are_no_merit_of_a_model_that_guesses() -> None:

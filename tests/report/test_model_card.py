@@ -170,7 +170,8 @@ def test_every_point_of_article_10_has_what_is_known_and_what_is_open() -> None:
     assert "1,000 people to train, 500 to validate and 500 to test." in known["(c)"]
     assert known["(e)"].endswith("500 audited, 205 of the smallest group, women.")
     assert "0.5 % of answers change with own attribute (0.1 % to 1.3 %)" in known["(f)"]
-    assert "The lowest impact ratio is 0.873, of women." in known["(f)"]
+    lowest = "The lowest impact ratio is 0.873 (0.813 to 0.928), of women, 96 of 205 selected."
+    assert lowest in known["(f)"]
     assert known["(h)"] == "112 have no link."
 
 
@@ -190,6 +191,23 @@ def test_terms_of_the_standard_have_the_figures_of_the_groups() -> None:
     assert bias["Equality of opportunity"] == "True positive rates differ by up to 0.041."
     assert bias["Predictive equality"] == "False positive rates differ by up to 0.100."
     assert bias["Equalized odds"] == "Both of these: 0.041 and 0.100."
+
+
+def test_small_groups_are_not_the_measure_of_the_others() -> None:
+    data = example_data()
+    small = {"count": 1, "selected": 0, "selection_rate": 0.0, "impact_ratio": 0.0}
+    data["groups"].append({**data["groups"][0], "group": 2, **small})
+    card = model_card(made(data))
+    assert "The lowest impact ratio is 0.873" in card
+    assert "Selection rates differ by up to 0.068" in card
+    assert "Smaller groups are in the table." in card
+
+
+def test_equal_rates_have_no_lowest() -> None:
+    data = example_data()
+    same = {"selection_rate": 0.536, "impact_ratio": 1.0}
+    data["groups"][0] |= same
+    assert "All groups have the same selection rate." in model_card(made(data))
 
 
 def test_the_card_never_says_that_a_system_conforms() -> None:

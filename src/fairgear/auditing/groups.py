@@ -278,11 +278,15 @@ def _mean_interval(values: Floats, clusters: Integers, level: float) -> Interval
         return cluster_bootstrap(lambda w: w @ values / w.sum(axis=1), clusters, level=level)
 
 
+def large_groups(groups: Sequence[GroupSummary]) -> list[GroupSummary]:
+    """Those that have `SMALL_SHARE` or more of the people."""
+    total = sum(one.count for one in groups)
+    return [one for one in groups if one.count and one.count >= SMALL_SHARE * total]
+
+
 def reference_group(groups: Sequence[GroupSummary]) -> GroupSummary | None:
     """The group with the highest selection rate, of those that are not small; None if all are 0."""
-    total = sum(one.count for one in groups)
-    large = [one for one in groups if one.count and one.count >= SMALL_SHARE * total]
-    found = max(large, key=lambda one: one.selection_rate, default=None)
+    found = max(large_groups(groups), key=lambda one: one.selection_rate, default=None)
     return found if found is not None and found.selection_rate > 0 else None
 
 

@@ -11,7 +11,8 @@ import math
 from collections.abc import Sequence
 
 from fairgear.auditing import Audit, GroupSummary
-from fairgear.auditing.groups import SMALL_SHARE
+from fairgear.auditing.groups import SMALL_SHARE, large_groups
+from fairgear.metrics import UNDEFINED
 from fairgear.report.markdown import bullets, line, table
 from fairgear.report.numbers import (
     answer_words,
@@ -177,11 +178,22 @@ def _examined(audit: Audit) -> str:
 
 
 def _lowest_ratio(audit: Audit) -> str:
-    rated = [one for one in audit.groups if not math.isnan(one.impact_ratio)]
+    large = large_groups(audit.groups)
+    rated = [one for one in large if not math.isnan(one.impact_ratio)]
     if not rated:
         return ""
     least = min(rated, key=lambda one: one.impact_ratio)
-    return f"The lowest impact ratio is {measure(least.impact_ratio)}, of {name_of(least, audit)}."
+    ends = between(least.intervals.get("impact_ratio", UNDEFINED))
+    whole = len(large) == sum(one.count > 0 for one in audit.groups)
+    kind = "ranges" if audit.names.number else "groups"
+    others = "" if whole else f" Smaller {kind} are in the table."
+    if least.impact_ratio == 1:
+        return f"All {'' if whole else 'larger '}{kind} have the same selection rate.{others}"
+    return (
+        f"The lowest impact ratio is {measure(least.impact_ratio)} ({ends}), of "
+        f"{name_of(least, audit)}, {count(least.selected)} of {count(least.count)} "
+        f"selected.{others}"
+    )
 
 
 def _gaps(audit: Audit) -> str:
@@ -232,7 +244,7 @@ def bias_terms(audit: Audit) -> list[str]:
 
 def _measures(audit: Audit) -> list[tuple[str, str]]:
     parity, right, wrong = (
-        _gap(audit.groups, key)
+        _gap(large_groups(audit.groups), key)
         for key in ("selection_rate", "true_positive_rate", "false_positive_rate")
     )
     lowest = _lowest_ratio(audit)

@@ -13,6 +13,7 @@ from fairgear.metrics import Interval
 UNDEFINED = "undefined"
 # What a graph without words calls its attribute.
 _NAMELESS = ("", "s", "sens")
+_NUMBER = re.compile(r"[-+−]?\d+([.,]\d+)*")
 _WORD = re.compile(r"[^\W\d_][\w ,-]*")
 
 
@@ -161,7 +162,16 @@ def group_words(group: int, names: Names) -> str:
     known = _name(group, names.groups)
     if names.number:
         return f"{names.number} {known}"
-    return f"{attribute_name(names).removeprefix('the ')} {group}" if known is None else known
+    if 0 <= group < len(names.cells):
+        cell = zip(names.attributes, names.cells[group], strict=True)
+        return ", ".join(_worded(one.values[code], one.name) for one, code in cell)
+    attribute = attribute_name(names).removeprefix("the ")
+    return f"{attribute} {group}" if known is None else _worded(known, attribute)
+
+
+def _worded(value: str, attribute: str) -> str:
+    """A value of an attribute; a number alone says nothing without its name."""
+    return f"{attribute} {value}" if _NUMBER.fullmatch(value) else value
 
 
 def answer_words(label: int, names: Names) -> str:

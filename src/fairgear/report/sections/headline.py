@@ -215,10 +215,17 @@ def _cautions(audit: Audit) -> tuple[str, ...]:
         )
     auroc = audit.metrics.get("auroc", math.nan)
     ends = audit.intervals.get("auroc", UNDEFINED)
-    if auroc < 0.55 or (ends.defined and ends.low <= 0.5):
+    binary = audit.target.is_binary
+    if auroc < 0.55:
+        hardly = "ranks people of class 1 above others" if binary else "tells classes apart"
         found.append(
-            f"AUROC is {measure(auroc)}, close to guessing: it hardly ranks people of class 1 "
-            f"above others.{_no_merit(audit)}"
+            f"AUROC is {measure(auroc)}, close to guessing: it hardly {hardly}.{_no_merit(audit)}"
+        )
+    elif ends.defined and ends.low <= 0.5:
+        better = "ranks" if binary else "tells classes apart"
+        found.append(
+            f"AUROC is {measure(auroc)} ({between(ends)}): too few people to tell whether it "
+            f"{better} better than chance."
         )
     if {group.selection_rate for group in audit.groups} in ({0.0}, {1.0}):
         found.append("Everybody gets the same answer: it tells nobody apart.")

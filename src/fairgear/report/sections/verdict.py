@@ -7,23 +7,35 @@ change is for the reader, who sees the people, to judge.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairgear.auditing import Audit
+from fairgear.auditing.family import FIXED, OWN
+from fairgear.auditing.groups import large_groups, reference_group
 from fairgear.metrics import UNDEFINED, Interval
 from fairgear.metrics.disagreement import TOLERANCE
 from fairgear.report.numbers import (
     answer_words,
     attribute_name,
     between,
+    count,
     group_words,
     level_of,
     own_attribute,
     percent,
     plain,
 )
-from fairgear.report.sections.severity import LEVELS, severity
+from fairgear.report.sections.severity import (
+    EVERYBODY,
+    LARGEST,
+    SELF,
+    deciding,
+    figure,
+    judged,
+)
 from fairgear.report.sections.would_change import would_change
 
 _COLOURS = {
@@ -106,13 +118,13 @@ class Verdict:
 
 def verdict(audit: Audit) -> Verdict:
     """The verdict of an audit."""
-    level, title, figure = _judged(audit)
+    level, title, told = _judged(audit)
     groups = _affected(audit)
     return Verdict(
         level=level,
         title=title,
-        figure=figure,
-        sentences=_sentences(audit, figure),
+        figure=told,
+        sentences=_sentences(audit, told),
         accurate=_accurate(audit),
         gauges=_gauges(audit),
         asked=_asked(audit),
@@ -120,10 +132,6 @@ def verdict(audit: Audit) -> Verdict:
         more=max(0, len(groups) - _SHOWN),
         would_change=would_change(audit),
     )
-
-
-def _figure(audit: Audit, name: str) -> tuple[float, Interval]:
-    return audit.metrics.get(name, math.nan), audit.intervals.get(name, UNDEFINED)
 
 
 def _answers(audit: Audit) -> str:
@@ -141,49 +149,61 @@ def _change(audit: Audit) -> str:
 def _judged(audit: Audit) -> tuple[str, str, str]:
     """Level, title and figure: of the most severe of the own value, everybody's and the bounds."""
     name, answers = attribute_name(audit.names), _answers(audit)
-    keys = ["delta_cf_self", "delta_cf", "delta_cf_max"]
-    models = audit.causal_models
-    if models is None or not models.credible:
-        # Bounds over models that make impossible people are shown, but do not decide.
-        keys.pop()
-    figures = [_figure(audit, key) for key in keys]
-    levels = [severity(*figure) for figure in figures]
-    worst = min(levels, key=LEVELS.index)
-    place = levels.index(worst)
-    if worst == "unknown":
-        return worst, f"Not known: whether {answers} change with {name}", ""
-    known = [one for value, one in figures if not math.isnan(value)]
-    highest = max(one.high if one.defined else 1.0 for one in known)
-    if worst in ("unsure", "few", "none") and _same_for_all(audit):
+    figures = deciding(audit)
+    level, key = judged(audit, figures)
+    if level == "unknown":
+        return level, f"Not known: whether {answers} change with {name}", ""
+    if level in ("unsure", "few", "none") and _same_for_all(audit):
         return "unsure", "Gives everybody the same answer", "nobody’s changed in any world"
-    if worst == "none":
-        return worst, f"No difference larger than {percent(highest)} could hide", ""
-    ends = figures[place][1]
-    figure = _said(audit, [share for share, _ in figures], place)
+    asked = not math.isnan(figures[SELF][0])
+    everybody = own_attribute(audit.names, "everybody’s")
+    if level == "none":
+        known = [ends for value, ends in figures.values() if not math.isnan(value)]
+        most = percent(max(ends.high if ends.defined else 1.0 for ends in known))
+        if asked:
+            return level, f"No difference larger than {most} could hide", ""
+        could = f"No more than {most} of {answers} could {_change(audit)} with {everybody}"
+        return level, could, ""
+    few = f"depend on {name}" if asked else f"change with {everybody}"
     words = {
         "decides": f"Decides by {name}",
         "strong": f"{answers.capitalize()} depend strongly on {name}",
         "depends": f"{answers.capitalize()} depend on {name}",
         "unsure": f"Too few people to tell whether {answers} depend on {name}",
-        "few": f"Few {answers} depend on {name}",
+        "few": f"Few {answers} {few}",
     }
-    if worst == "unsure" and ends.defined:
-        figure += f" ({between(ends, percent)})"
-    return worst, words[worst], figure
+    told = _said(audit, key)
+    if level == "unsure" and key == SELF and figures[key][1].defined:
+        told += f" ({between(figures[key][1], percent)})"
+    return level, words[level], told
 
 
-def _said(audit: Audit, shares: Sequence[float], place: int) -> str:
+def _said(audit: Audit, key: str) -> str:
     """The share of their own value first, then the one that decides, if that is another."""
     answers, change, names = _answers(audit), _change(audit), audit.names
+    alone, (share, ends) = figure(audit, SELF)[0], figure(audit, key)
     own = own_attribute(names, "a person’s own")
-    said = f"{percent(shares[0])} of {answers} {change} when {own} changes"
-    if place == 0:
+    said = f"{percent(alone)} of {answers} {change} when {own} changes"
+    if key == SELF:
         return said
-    where = " under another causal model" if place == 2 else ""
-    if math.isnan(shares[0]):
+    where, of = _which_model(audit, key)
+    sure = f" ({between(ends, percent)}{of})" if ends.defined else ""
+    if math.isnan(alone):
         everybody = own_attribute(names, "everybody’s")
-        return f"{percent(shares[place])} of {answers} {change}{where} when {everybody} changes"
-    return f"{said}, {percent(shares[place])}{where} when everybody’s does"
+        return f"{percent(share)}{sure} of {answers} {change}{where} when {everybody} changes"
+    return f"{said}, {percent(share)}{sure}{where} when everybody’s does"
+
+
+def _which_model(audit: Audit, key: str) -> tuple[str, str]:
+    """Under which causal model a share of everybody's is, and what its interval is, if special."""
+    models = audit.causal_models
+    if key != LARGEST or models is None:
+        return "", ""
+    if models.largest.model == OWN:
+        return "", ", the interval for all causal models at once"
+    if models.largest.model == OWN + FIXED:
+        return " under this audit’s own causal model with links fixed", ""
+    return " under another causal model", ""
 
 
 def _same_for_all(audit: Audit) -> bool:
@@ -196,24 +216,33 @@ def _same_for_all(audit: Audit) -> bool:
 def _sentences(audit: Audit, told: str) -> tuple[str, ...]:
     """The figures behind the title; what it has `told` is not said twice."""
     name = own_attribute(audit.names, "a person’s own")
-    own, everybody = _figure(audit, "delta_cf_self"), _figure(audit, "delta_cf")
+    own, everybody = figure(audit, SELF), figure(audit, EVERYBODY)
     level, answers = f"{level_of(audit.setup.level)} % interval", _answers(audit)
     found = []
     if not math.isnan(own[0]):
         said = f"{percent(own[0])} of {answers} {_change(audit)} when {name} changes"
-        found.append(
-            f"That is with all that follows from it; {level} {_ends(own[1])}."
-            if told.startswith(said)
-            else f"{said}, with all that follows from it ({level} {_ends(own[1])})."
-        )
+        if told.startswith(f"{said},"):
+            # Another share stands last in the title.
+            found.append(
+                f"The {percent(own[0])} is with all that follows from {name} ({level} "
+                f"{_ends(own[1])})."
+            )
+        elif told.startswith(said):
+            found.append(f"That is with all that follows from it; {level} {_ends(own[1])}.")
+        else:
+            found.append(f"{said}, with all that follows from it ({level} {_ends(own[1])}).")
     if not math.isnan(everybody[0]):
-        found.append(
-            f"{percent(everybody[0])} change on average when everybody’s is set alike or mixed "
-            f"({_ends(everybody[1])}); many keep their own there."
-            if not audit.names.number
-            else f"{percent(everybody[0])} change on average when everybody’s is set to the same "
-            f"value or mixed ({_ends(everybody[1])})."
-        )
+        whose, ends, missing = "everybody’s", _ends(everybody[1]), ""
+        if not found:
+            # No sentence before this one names the attribute and the interval.
+            whose, ends = own_attribute(audit.names, whose), f"{level} {ends}"
+            missing = f"What happens when {name} changes was not measured."
+        share = f"{percent(everybody[0])} change on average when {whose} is set"
+        how, kept = "alike", "; many keep their own there"
+        if audit.names.number:
+            how, kept = "to the same value", ""
+        found.append(f"{share} {how} or mixed ({ends}){kept}.")
+        found += [missing] if missing else []
     if not found:
         return (
             f"What would change in other worlds was not measured, so nobody can say here what "
@@ -230,20 +259,28 @@ def _ends(ends: Interval) -> str:
 
 
 def _impact(audit: Audit) -> tuple[str, ...]:
-    """The lowest selection rate beside the highest, as people are."""
-    rated = [one for one in audit.groups if one.count and not math.isnan(one.selection_rate)]
-    if len(rated) < 2:
+    """The lowest selection rate beside the highest, as people are; small groups aside."""
+    large, highest = large_groups(audit.groups), reference_group(audit.groups)
+    if highest is None or len(large) < 2:
         return ()
-    low, high = (pick(rated, key=lambda one: one.selection_rate) for pick in (min, max))
-    if not high.selection_rate:
-        return ()
-    yes = answer_words(1, audit.names)
+    kind = "ranges" if audit.names.number else "groups"
+    whole = len(large) == sum(one.count > 0 for one in audit.groups)
+    others = "" if whole else f" Smaller {kind} are in the table."
+    lowest, yes = min(large, key=lambda one: one.impact_ratio), answer_words(1, audit.names)
+    if lowest.impact_ratio == 1:
+        these = f"All {'' if whole else 'larger '}{kind}"
+        return (f"{these} get {yes} equally often: {percent(highest.selection_rate)}.{others}",)
     rates = [
-        f"{percent(one.selection_rate)} of {group_words(one.group, audit.names)}"
-        for one in (high, low)
+        f"{percent(one.selection_rate)} ({count(one.selected)} of {count(one.count)}) of "
+        f"{group_words(one.group, audit.names)}"
+        for one in (highest, lowest)
     ]
-    share = percent(low.selection_rate / high.selection_rate)
-    return (f"{rates[0]} get {yes}, and {rates[1]}: {share} of the highest rate.",)
+    share = percent(lowest.impact_ratio)
+    ends = _ends(lowest.intervals.get("impact_ratio", UNDEFINED))
+    return (
+        f"{rates[0]} get {yes}, and {rates[1]}: {share} of the highest rate "
+        f"({level_of(audit.setup.level)} % interval {ends}).{others}",
+    )
 
 
 def _bounds(audit: Audit) -> str:
@@ -261,11 +298,11 @@ def _bounds(audit: Audit) -> str:
 
 def _accurate(audit: Audit) -> str:
     if audit.target.is_number:
-        error, ends = _figure(audit, "mae")
+        error, ends = figure(audit, "mae")
         if math.isnan(error):
             return "How far the model is off is not known."
         return f"It is off by {plain(error)} on average ({between(ends, plain)})."
-    value, ends = _figure(audit, "accuracy")
+    value, ends = figure(audit, "accuracy")
     if math.isnan(value):
         return "How often the model is right is not known: there are no labels."
     known = audit.references.get("accuracy")
@@ -302,22 +339,35 @@ def _gauges(audit: Audit) -> tuple[Gauge, ...]:
 def _gauge(audit: Audit, key: str, title: str) -> Gauge:
     known = audit.references.get(key)
     marks = (math.nan, math.nan) if known is None else (known.copying, known.constant)
-    return Gauge(title, *_figure(audit, key), *marks)
+    return Gauge(title, *figure(audit, key), *marks)
+
+
+def _by_everybodys(audit: Audit) -> bool:
+    """Whether groups are shown by everybody's value: where that decides, or nobody was asked."""
+    if "flip_strict_self" not in audit.people:
+        return True
+    measured = any(not math.isnan(one.delta_cf) for one in audit.groups)
+    return measured and judged(audit, deciding(audit))[1] != SELF
 
 
 def _asked(audit: Audit) -> str:
     """What the shares of the groups are of."""
-    if "flip_strict_self" in audit.people:
+    if not _by_everybodys(audit):
         whose = own_attribute(audit.names, "their own")
         return f"People who would get another answer if {whose} were another"
     if any(not math.isnan(one.delta_cf) for one in audit.groups):
-        return "Answers that change on average when everybody’s attribute does"
+        whose = own_attribute(audit.names, "everybody’s")
+        key = judged(audit, deciding(audit))[1]
+        other = _which_model(audit, key)[0]
+        # The worlds of other causal models are not kept by group.
+        own = ", under this audit’s own causal model" if other else ""
+        return f"{_answers(audit).capitalize()} that change on average when {whose} does{own}"
     return ""
 
 
 def _affected(audit: Audit) -> tuple[Affected, ...]:
-    """By group: of their own value where people are known, else of everybody's."""
-    if "flip_strict_self" in audit.people:
+    """By group: of everybody's value where that decides, else of their own."""
+    if not _by_everybodys(audit):
         return tuple(sorted(_by_own_value(audit), key=lambda one: -one.share))
     found = [
         Affected(
@@ -340,7 +390,7 @@ def _by_own_value(audit: Audit) -> list[Affected]:
     found = []
     for group, members in people.groupby(column, sort=True):
         flips = members["flip_strict_self"].to_numpy()
-        words = f"{percent(float(flips.mean()))} would get another answer"
+        words = f"{percent(float(flips.mean()))}{_counted(flips)} would get another answer"
         if audit.target.is_binary and flips.any():
             gained = float((flips * (members["label"] == 0)).mean())
             lost = float((flips * (members["label"] == 1)).mean())
@@ -352,3 +402,10 @@ def _by_own_value(audit: Audit) -> list[Affected]:
             )
         )
     return found
+
+
+def _counted(flips: NDArray[np.float64]) -> str:
+    """How many of how many; nothing where a person's answer changes in some worlds only."""
+    if not np.isin(flips, (0, 1)).all():
+        return ""
+    return f" ({count(flips.sum())} of {count(len(flips))})"

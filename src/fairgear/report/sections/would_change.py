@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from fairgear.auditing import Audit
 from fairgear.auditing.family import FIXED, OWN
-from fairgear.metrics import UNDEFINED, Interval
-from fairgear.report.numbers import attribute_name, between, count, percent
-from fairgear.report.sections.severity import severity
+from fairgear.metrics import Interval
+from fairgear.report.numbers import attribute_name, between, count, own_attribute, percent
+from fairgear.report.sections.severity import LARGEST, SELF, deciding, judged
 
 
 def would_change(audit: Audit) -> tuple[str, ...]:
@@ -81,16 +80,20 @@ def _unknown(audit: Audit) -> str:
 
 
 def _few_people(audit: Audit) -> str:
-    value = audit.metrics.get("delta_cf_self", math.nan)
-    ends = audit.intervals.get("delta_cf_self", UNDEFINED)
-    if math.isnan(value) or not ends.defined:
+    """The interval of the figure that decides, where the verdict would be another at its ends."""
+    figures = deciding(audit)
+    level, key = judged(audit, figures)
+    ends = figures[key][1]
+    if level == "unknown" or not ends.defined:
         return ""
-    # Both ends of the interval would be judged alike: more people change nothing.
-    if severity(ends.low, Interval(ends.low, ends.low)) == severity(
-        ends.high, Interval(ends.high, ends.high)
-    ):
+    at = [judged(audit, {**figures, key: (end, Interval(end, end))})[0] for end in ends]
+    if at == [level, level]:
         return ""
+    own = key == SELF
+    people = audit.setup.self_people if own else audit.setup.people
+    whose = own_attribute(audit.names, "a person’s own" if own else "everybody’s")
+    most = "largest " if key == LARGEST else ""
     return (
-        f"More people: with {count(audit.setup.self_people)} asked, the first figure could be "
-        f"anywhere from {between(ends, percent)}."
+        f"More people: with {count(people)} asked, the {most}share that changes with {whose} could "
+        f"be anywhere from {between(ends, percent)}."
     )
