@@ -177,11 +177,59 @@ def test_the_page_of_another_version_is_not_compared(
     assert main(["audit", "verify", "two"]) == 0
 
 
-def test_results_that_the_sums_do_not_name_are_missing(here: Path) -> None:
-    sums = here / "two" / "SHA256SUMS"
+@pytest.mark.parametrize(
+    "name",
+    [*sorted(FILES - {"SHA256SUMS"}), *sorted(f"against/{name}" for name in FILES), "ll144.csv"],
+)
+def test_a_result_that_the_sums_do_not_name_is_reported(
+    name: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "two", "--format", "ll144"]) == 0
+    file, sums = here / "two" / name, here / "two" / "SHA256SUMS"
     lines = sums.read_text().splitlines(keepends=True)
-    sums.write_text("".join(line for line in lines if "  audit.json" not in line))
-    assert ("audit.json", "result", "missing") in wrong(verify(Path("two")))
+    kept = [line for line in lines if not line.endswith(f"  {name}\n")]
+    assert len(kept) == len(lines) - 1
+    sums.write_text("".join(kept))
+    capsys.readouterr()
+    assert main(["audit", "verify", "two", "--json"]) == 3
+    (one,) = [row for row in json.loads(capsys.readouterr().out)["files"] if row["state"] != "ok"]
+    assert one == {
+        **{"file": name, "role": "result", "state": "not listed", "recorded": ""},
+        **{"found": digest(file), "remark": "not in SHA256SUMS"},
+    }
+    assert main(["audit", "verify", "two"]) == 3
+    assert "1 changed, missing or not listed" in capsys.readouterr().out
+
+
+def test_files_that_are_gone_with_their_lines_are_missing(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sums = here / "two" / "SHA256SUMS"
+    for name in ("people.csv", "report.html", "against/audit.json"):
+        (here / "two" / name).unlink()
+        lines = sums.read_text().splitlines(keepends=True)
+        sums.write_text("".join(line for line in lines if not line.endswith(f"  {name}\n")))
+    monkeypatch.setattr(module, "installed_version", lambda: "99")
+    states = wrong(verify(Path("two"))) - {("model-card.md", "as of audit.json", "not compared")}
+    assert states == {
+        ("people.csv", "result", "missing"),
+        ("report.html", "as of audit.json", "missing"),
+        ("against/audit.json", "result", "missing"),
+    }
+
+
+@pytest.mark.parametrize("change", ["short", "empty", "twice"])
+def test_a_line_that_holds_no_hash_is_refused(
+    change: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sums = here / "two" / "SHA256SUMS"
+    lines = sums.read_text().splitlines()
+    lines[1:2] = {"short": [lines[1][1:]], "empty": [""], "twice": [lines[0], lines[1]]}[change]
+    sums.write_text("\n".join(lines) + "\n")
+    assert main(["audit", "verify", "two"]) == 2
+    said = capsys.readouterr().err
+    assert f"SHA256SUMS: got line 2, '{lines[1][:40]}'; allowed: in each line a SHA-256" in said
+    assert said.count("\n") == 1
 
 
 def test_a_page_that_is_written_again_is_verified(here: Path) -> None:
@@ -219,6 +267,11 @@ def test_a_run_has_the_hashes_of_its_model_wherever_it_is(tmp_path: Path) -> Non
     config = yaml.safe_load((moved / "config.yaml").read_text())
     (moved / "config.yaml").write_text(yaml.safe_dump({**config, "seed": 5}))
     assert wrong(verify(moved)) == {("config.yaml", "result", "changed")}
+    sums = moved / "SHA256SUMS"
+    unlisted = {"config.yaml", "predictions.parquet", *model}
+    lines = sums.read_text().splitlines(keepends=True)
+    sums.write_text("".join(line for line in lines if line[66:-1] not in unlisted))
+    assert wrong(verify(moved)) == {(name, "result", "not listed") for name in unlisted}
 
 
 def test_scripts_saved_models_and_code_are_the_files_of_models(

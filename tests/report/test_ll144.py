@@ -33,7 +33,25 @@ def test_who_is_left_out_is_named_with_a_reason() -> None:
     names = Names(("one", "two", "few"), attribute="race")
     text = ll144_markdown(audited(scored([(500, 250), (490, 300), (10, 4)]), names))
     assert "| few | 10 | 4 | 40.0 % | excluded |" in text
-    assert "- few: left out of the impact ratios, 1.0 % of the people, less than 2 %" in text
+    said = "- few: left out of the impact ratios, 1.0 % of the people of known category, less than"
+    assert f"{said} 2 %: too few for a reliable impact ratio." in text
+
+
+@pytest.mark.parametrize(
+    ("few", "everybody", "shown"),
+    [(7, 355, "1.97"), (6, 355, "1.7"), (1, 51, "1.96"), (1999, 100_000, "1.999")],
+)
+def test_a_share_below_the_limit_is_not_shown_as_the_limit(
+    few: int, everybody: int, shown: str, tmp_path: Path
+) -> None:
+    audit = audited(scored([(few, 1), (everybody - few, everybody // 2)]))
+    assert f"impact ratios, {shown} % of the people of known category, less" in ll144_markdown(
+        audit
+    )
+    write_ll144(audit, tmp_path / "ll144")
+    said = pd.read_csv(tmp_path / "ll144.csv", na_filter=False)["excluded"]
+    assert said[0].startswith(f"{shown} % of the people of known category, less than 2 %")
+    assert said[1:].tolist() == ["", ""]
 
 
 def test_where_nobody_is_selected_ratios_are_undefined() -> None:
@@ -67,3 +85,16 @@ def test_two_files_are_written(name: str, tmp_path: Path) -> None:
     for column in ("selection_rate", "impact_ratio", "scoring_rate", "scoring_impact_ratio"):
         written = [float(value) for value in found[column][:2]]
         assert written == expected[column][:2].tolist()
+
+
+def test_no_spreadsheet_runs_the_words_of_the_data(tmp_path: Path) -> None:
+    words = ('=HYPERLINK("http://x")', "+tiny", "-5")
+    classes = ("no", "@SUM(A1)")
+    names = Names(words, classes, attribute="=1+1")
+    audit = audited(scored([(50, 20), (50, 30), (50, 25)]), names)
+    write_ll144(audit, tmp_path / "ll144")
+    found = pd.read_csv(tmp_path / "ll144.csv", dtype=str, na_filter=False)
+    assert found["category"].tolist() == [f"'{words[0]}", f"'{words[1]}", "-5", "unknown"]
+    assert set(found["answer"]) == {"'@SUM(A1)"}
+    assert set(found["categories"]) == {"'=1+1"}
+    assert audit.ll144()["category"].tolist()[:3] == list(words)

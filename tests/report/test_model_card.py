@@ -61,6 +61,13 @@ def _headings(card: str) -> list[str]:
     return [tokens[at + 1].content for at, t in enumerate(tokens) if t.type == "heading_open"]
 
 
+def test_invisible_characters_are_written_out() -> None:
+    card = model_card(made(hostile(example_data(), "a\u202eb\x1b[2J")))
+    assert "a‹U+202E›b‹U+001B›" in card
+    assert "\u202e" not in card
+    assert "\x1b" not in card
+
+
 def test_a_card_has_every_part() -> None:
     card = model_card(example())
     assert card.startswith("## Fairness audit (fairgear)\n")

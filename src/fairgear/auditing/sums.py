@@ -12,6 +12,8 @@ from fairgear.evidence import file_hash
 from fairgear.files import write_text
 
 SUMS = "SHA256SUMS"
+# Of a line that is none, in a message.
+_SHOWN = 40
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 
@@ -26,12 +28,21 @@ def read_sums(folder: Path) -> dict[str, str]:
     """The hashes by the name of their file, as they were written."""
     try:
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-        found = [_LINE.fullmatch(line) for line in lines]
-        return {name: digest for digest, name in (one.groups() for one in found if one)}
     except (OSError, UnicodeDecodeError) as error:
         got, allowed = f"no {SUMS} in it", "the folder of a finished run or audit"
         step = "check the path, or run the command on that folder again"
         raise FileError(f"folder {folder}", got, allowed, step) from error
+    sums: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        found = _LINE.fullmatch(line)
+        if found is None or found[2] in sums:
+            # Passed over, it would hide what became of its file.
+            got = f"line {number}, {line[:_SHOWN]!r}"
+            allowed = "in each line a SHA-256, two spaces and the name of another file"
+            step = "restore it, or run the command on that folder again"
+            raise FileError(f"file {folder / SUMS}", got, allowed, step)
+        sums[found[2]] = found[1]
+    return sums
 
 
 def renew_sums(folder: Path, *names: str) -> None:

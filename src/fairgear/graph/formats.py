@@ -163,8 +163,11 @@ def read_text_table(
     return pd.DataFrame(table), {name: reading.kind for name, reading in readings.items()}
 
 
-def read_cells(path: Path, notes: list[str]) -> tuple[pd.DataFrame, str]:
-    """The cells of a table as stripped text, by column, and what separates them in the file."""
+def read_cells(path: Path, notes: list[str], *, index: bool = False) -> tuple[pd.DataFrame, str]:
+    """The cells of a table as stripped text, by column, and what separates them in the file.
+
+    A first column without a name is left out or, with `index`, is the index of the table.
+    """
     layout = layout_of(text_of(path), path)
     notes += layout.notes
     rows = _rows(layout.text, layout.delimiter, path, notes)
@@ -173,6 +176,7 @@ def read_cells(path: Path, notes: list[str]) -> tuple[pd.DataFrame, str]:
     table.columns = pd.Index(header)
     if header[0] == "" and len(header) > 1:
         # The index, which pandas writes by default.
+        table = table.set_axis(table.iloc[:, 0].tolist()) if index else table
         table, header = table.iloc[:, 1:], header[1:]
     _check_header(path, header)
     if table.empty:

@@ -12,6 +12,7 @@ from fairgear.report.sections.groups import Cell, group_section
 from fairgear.report.sections.headline import headline
 from fairgear.report.sections.unknown import unknown_section
 from fairgear.report.sections.unmeasured import not_measured
+from fairgear.text import visible
 
 _READING = "δCF is the share of people whose answer changes when everybody's sensitive attribute is"
 _WORLDS_OF_TWO = (
@@ -58,7 +59,8 @@ def model_card(audit: Audit) -> str:
         *(["### Cautions and notes", bullets(cautions)] if cautions else []),
         *_provenance(audit),
     ]
-    return "\n\n".join(parts) + "\n"
+    # Names of people's data may hold characters that steer direction or terminals.
+    return visible("\n\n".join(parts) + "\n")
 
 
 def _reading(audit: Audit) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,11 +13,13 @@ from fairgear.auditing.sums import SUMS, read_sums
 from fairgear.datasets import download
 from fairgear.errors import FileError
 from fairgear.evidence import TRAINED, FileHash, file_hash
+from fairgear.files import TEMPORARY
 from fairgear.report import model_card, render_page
-from fairgear.runs.folder import AuditFolder
+from fairgear.runs.folder import AuditFolder, RunFolder
 from fairgear.version import installed_version
 
-State = Literal["ok", "changed", "missing", "not compared"]
+State = Literal["ok", "changed", "missing", "not listed", "not compared"]
+WRONG: tuple[State, ...] = ("changed", "missing", "not listed")
 RESULT, SHOWN = "result", "as of audit.json"
 
 
@@ -30,7 +32,7 @@ class CheckedFile:
         file: as it was named.
         recorded: its SHA-256 at that time.
         found: that of the file now; empty where there is none.
-        state: whether the two are the same.
+        state: whether the two are the same; "not listed" of a result without a hash.
         remark: why it was not compared, or where it was looked for.
     """
 
@@ -55,9 +57,8 @@ def verify(folder: Path, data: Path | None = None) -> list[CheckedFile]:
     """
     sums = read_sums(folder)
     found = [_compared(RESULT, name, digest, folder / name) for name, digest in sums.items()]
-    ours = AuditFolder(folder)
-    if ours.metrics.name not in sums:
-        found.append(CheckedFile(RESULT, ours.metrics.name, "", "", "missing", f"not in {SUMS}"))
+    ours = RunFolder(folder)
+    found += _unlisted(ours, _written(ours), sums)
     try:
         audit = Audit.load(folder)
     except FileError:
@@ -65,6 +66,8 @@ def verify(folder: Path, data: Path | None = None) -> list[CheckedFile]:
             # Whole, and of another version.
             raise
         return found
+    if audit.comparison is not None:
+        found += _unlisted(ours, [*_written(ours.against), ours.against.sums], sums)
     known = audit.provenance
     if known is not None:
         found += [
@@ -75,6 +78,29 @@ def verify(folder: Path, data: Path | None = None) -> list[CheckedFile]:
             _shown(ours.report, audit, known, render_page),
             _shown(ours.card, audit, known, model_card),
         ]
+    return found
+
+
+def _written(folder: AuditFolder) -> list[Path]:
+    """The files that every audit has, and those that it or a run may have, where they are."""
+    files = [folder.report, folder.card, *folder.ll144_files]
+    if isinstance(folder, RunFolder):
+        files += [folder.config, folder.predictions, *sorted(folder.model.rglob("*"))]
+    there = [file for file in files if file.is_file() and not file.name.endswith(TEMPORARY)]
+    return [folder.metrics, folder.people, folder.people_csv, *there]
+
+
+def _unlisted(
+    folder: AuditFolder, files: Iterable[Path], sums: Mapping[str, str]
+) -> list[CheckedFile]:
+    """Those of the files that have no hash, so that nobody knows what they were."""
+    named = {file.relative_to(folder.path).as_posix(): file for file in files}
+    found = []
+    for name, file in named.items():
+        if name not in sums:
+            now = _compared(RESULT, name, "", file)
+            state: State = "missing" if now.state == "missing" else "not listed"
+            found.append(replace(now, state=state, remark=f"not in {SUMS}"))
     return found
 
 
@@ -102,6 +128,8 @@ def _shown(
     path: Path, audit: Audit, known: Provenance, render: Callable[[Audit], str]
 ) -> CheckedFile:
     """Whether a page is what the same code makes of the results."""
+    if not path.is_file():
+        return CheckedFile(SHOWN, path.name, "", "", "missing")
     code = (known.version, known.commit)
     if code != (installed_version(), source_commit()):
         remark = f"written by fairgear {' '.join(filter(None, code))}"

@@ -17,6 +17,7 @@ from fairgear.auditing.adapters import adapt
 from fairgear.errors import FairgearError
 from fairgear.graph import from_tables
 from fairgear.report import model_card, render_page
+from fairgear.report.sections.headline import headline
 
 TABLE = pd.read_csv("examples/applicants.csv")
 SCORES = np.random.default_rng(7).beta(2, 2, len(TABLE)).round(3)
@@ -167,6 +168,38 @@ def test_one_adapter_can_be_asked_about_other_people(graph: SensitiveGraph, tmp_
     order = torch.arange(len(TABLE)).flip(0)
     turned = audit(adapter, graph.permute(order))
     assert turned.metrics == pytest.approx(first.metrics, nan_ok=True)
+
+
+def test_scores_matched_by_their_order_are_warned_of(
+    graph: SensitiveGraph, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path, said = tmp_path / "s.csv", "they were matched to people by the order of the rows."
+    table = pd.DataFrame({"id": TABLE["id"], "score": SCORES})
+    table.to_csv(path, index=False)
+    assert not any(said in caution for caution in headline(audit(path, graph)).cautions)
+    assert said not in capfd.readouterr().err
+    table[["score"]].to_csv(path, index=False)
+    found = audit(path, graph)
+    assert any(said in caution for caution in headline(found).cautions)
+    assert capfd.readouterr().err.count(said) == 1
+    shuffled = table.rename(columns={"id": "applicant"}).sample(frac=1, random_state=0)
+    shuffled.to_csv(path, index=False)
+    with pytest.raises(FairgearError, match="column 'applicant', which holds ids of these people"):
+        audit(path, graph)
+
+
+def test_answers_have_no_threshold(graph: SensitiveGraph, tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    answers = pd.DataFrame({"id": TABLE["id"], "answer": TABLE["approved"]})
+    answers.to_csv(path, index=False)
+    assert audit(path, graph).metrics["accuracy"] == 1
+    for threshold in (-1, 0.5, 2):
+        with pytest.raises(FairgearError) as caught:
+            audit(path, graph, threshold=threshold)
+        said = str(caught.value)
+        assert "got one beside answers; allowed: one beside scores. Next: leave the thresh" in said
+    answers.assign(score=SCORES).to_csv(path, index=False)
+    assert audit(path, graph, threshold=0.6).people["label"].sum() == (SCORES > 0.6).sum()
 
 
 def test_two_files_of_scores_are_compared(graph: SensitiveGraph) -> None:

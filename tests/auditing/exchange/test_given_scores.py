@@ -74,6 +74,58 @@ def test_other_kinds_of_files(tmp_path: Path) -> None:
     assert found.of(np.arange(4))[0].tolist() == [0.1, 0.2, 0.3, 0.4]
 
 
+SHUFFLED = {
+    "names": ("applicant,score\nb,0.2\na7,0.1\n007,0.3\nzz,0.4\n", "column 'applicant'", "id"),
+    "numbers of rows": ("row;score\n3;0,4\n0;0,1\n2;0,3\n1;0,2\n", "column 'row'", "node_id"),
+    "an index": (",score\nb,0.2\na7,0.1\n007,0.3\nzz,0.4\n", "the column without a name", "id"),
+    "answers": ("answer,who\nyes,b\nno,a7\nno,007\nno,zz\n", "column 'who'", "id"),
+}
+
+
+@pytest.mark.parametrize("case", SHUFFLED)
+def test_ids_under_an_unknown_name_are_not_passed_over(tmp_path: Path, case: str) -> None:
+    text, column, name = SHUFFLED[case]
+    path, people = tmp_path / "s.csv", graph()
+    path.write_text(text)
+    with pytest.raises(FairgearError) as caught:
+        read_given(path, people, people.target)
+    said = str(caught.value)
+    assert f"got {column}, which holds ids of these people; allowed: ids in a column 'id'" in said
+    assert f"Next: name it {name}, or leave it out if the lines are in the order of" in said
+    assert "\n" not in said
+
+
+def test_the_index_of_a_parquet_file_is_not_passed_over(tmp_path: Path) -> None:
+    path, people = tmp_path / "s.parquet", graph()
+    table = PEOPLE[["person"]].assign(score=[0.1, 0.2, 0.3, 0.4])[::-1].set_index("person")
+    table.to_parquet(path)
+    found = read_given(path, people, people.target, id="person")
+    assert found.of(np.arange(4))[0].tolist() == [0.1, 0.2, 0.3, 0.4]
+    for name in (None, "applicant"):
+        table.rename_axis(name).to_parquet(path)
+        with pytest.raises(FairgearError, match="which holds ids of these people"):
+            read_given(path, people, people.target)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",score\n0,.1\n1,.2\n2,.3\n3,.4\n",
+        ",score\n1,.1\n2,.2\n3,.3\n4,.4\n",
+        'applicant,score\na7,.1\nb,.2\n007,.3\n"Ann, jr",.4\n',
+        "age,score\n1,.1\n1,.2\n41,.3\n40,.4\n",
+        "size,score\n1.000e+300,.1\n2.000e+300,.2\n3.000e+300,.3\n4.000e+300,.4\n",
+        "empty,score\n,.1\n,.2\n,.3\n,.4\n",
+    ],
+)
+def test_lines_in_order_may_have_other_columns(tmp_path: Path, text: str) -> None:
+    people = graph()
+    (tmp_path / "s.csv").write_text(text)
+    found = read_given(tmp_path / "s.csv", people, people.target)
+    assert found.values.tolist() == [0.1, 0.2, 0.3, 0.4]
+    assert found.notes[0].startswith("The scores have no column of ids")
+
+
 def test_some_people_only(tmp_path: Path) -> None:
     people = graph()
     (tmp_path / "s.csv").write_text("person,score\n007,0.3\na7,0.1\n")

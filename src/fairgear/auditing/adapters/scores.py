@@ -14,8 +14,10 @@ from fairgear.auditing.exchange.given_scores import GivenScores, read_given
 from fairgear.auditing.people import person_name
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
+from fairgear.errors import ParameterError
 from fairgear.graph import SensitiveGraph, Target
 from fairgear.metrics.inputs import Floats
+from fairgear.progress import log
 
 NOTES = (
     "Scores of people as they are say nothing about other worlds: what would change with the "
@@ -103,8 +105,14 @@ class ScoresAdapter(Adapter):
                 found = read_given(self._scores, graph, self.target, id=self._id)
             else:
                 found = GivenScores(np.arange(count), self._scores)
+            if found.answers and self._chosen:
+                got, allowed = "one beside answers", "one beside scores"
+                step = "leave the threshold out"
+                raise ParameterError(f"threshold of {self.name!r}", got, allowed, step)
             world = World("factual", "unchanged", 0, graph.sens, lambda: graph)
             table = self._columns(world, found.values, len(found.rows))
             self._given = GivenScores(found.rows, self._kept(table))
             self._note(*found.notes)
+            for note in found.notes:
+                log(f"{self.name}: {note}")
         return self._given

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from fairgear.auditing.exchange.arrays import array_of
 from fairgear.auditing.people import person_ids
 from fairgear.column_names import listed
 from fairgear.delimited import filled
-from fairgear.errors import FileError
+from fairgear.errors import FileError, GraphError
 from fairgear.graph import SensitiveGraph, Target
 from fairgear.graph.formats import read_cells, read_parquet
 from fairgear.graph.tables.columns import ID_NAMES
@@ -36,11 +36,13 @@ class GivenScores:
         rows: of the graph, one for each person with a score.
         values: (rows,), or (rows, classes) where there are several classes.
         notes: how the file was read, where that needs to be said.
+        answers: whether the file has answers and no scores.
     """
 
     rows: Integers
     values: Floats
     notes: tuple[str, ...] = ()
+    answers: bool = False
 
     def of(self, rows: Integers) -> tuple[Floats, Integers]:
         """The scores of the people in these rows, and the rows of those who have none."""
@@ -55,8 +57,9 @@ def read_given(
 
     Args:
         path: a table with a column of ids (`id`, node_name, node_id or id; without one, a line for
-            every person in the order of the graph) and a column score, or answer, or of several
-            classes score_CLASS for each; or a .npy with a row for every person.
+            every person in the order of the graph, and no ids under another name) and a column
+            score, or answer, or of several classes score_CLASS for each; or a .npy with a row for
+            every person.
         graph: whose people are scored.
         target: what is predicted.
         id: the column of ids in the table of people, which may have the same name here.
@@ -67,15 +70,60 @@ def read_given(
     if path.suffix.lower() == ".parquet":
         table, delimiter = read_parquet(path), ","
     else:
-        table, delimiter = read_cells(path, notes)
-    table = table.rename(columns=str)
+        table, delimiter = read_cells(path, notes, index=True)
+    table, unnamed = _without_index(table)
+    scores = [name for name in table if name in _score_columns(target)]
+    answers = len(scores) < len(_score_columns(target))
     values = _values(table, delimiter, target, path)
     names = list(table.columns)
     wanted = [name for name in (id, "node_name", *names) if name is not None and name in names]
     key = next((name for name in wanted if _holds_ids(name, id)), None)
-    if key is None:
-        return _in_order(values, graph, path, (_IN_ORDER,))
-    return GivenScores(_rows(table[key], graph, path, key), values)
+    if key is not None:
+        return GivenScores(_rows(table[key], graph, path, key), values, answers=answers)
+    found = _in_order(values, graph, path, (_IN_ORDER,))
+    others = {f"column {name!r}": table[name] for name in names if name not in (*scores, ANSWER)}
+    if unnamed is not None:
+        others["the column without a name"] = unnamed
+    for what, column in others.items():
+        _refuse_ids(what, column, graph, path)
+    return replace(found, answers=answers)
+
+
+def _without_index(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series | None]:
+    """The table with a named index among its columns, and the index that has no name, if any.
+
+    An index that numbers the lines says nothing.
+    """
+    index = table.index
+    table = table.reset_index(drop=True).rename(columns=str)
+    for level, name in enumerate(index.names):
+        if name is not None and str(name) not in table:
+            table[str(name)] = index.get_level_values(level)
+    if index.nlevels > 1 or index.name is not None or isinstance(index, pd.RangeIndex):
+        return table, None
+    texts = [spelled(one) for one in index]
+    counted = any(texts == [str(line + first) for line in range(len(texts))] for first in (0, 1))
+    return table, None if counted else pd.Series(texts, dtype=object)
+
+
+def _refuse_ids(what: str, column: pd.Series, graph: SensitiveGraph, path: Path) -> None:
+    """Refuse a column that says whose the scores are under a name that is not known."""
+    texts = _texts(column)
+    # Half of them are too many for chance: not everybody in the file needs to be known.
+    few = len(texts) / 2
+    if texts.nunique() < few:
+        return
+    for name in ("id", "node_id"):
+        try:
+            rows = _known_rows(texts, graph, name)
+        except GraphError:
+            # Numbers beyond those that ids can be.
+            continue
+        in_order = np.array_equal(rows, np.arange(len(graph.x)))
+        if len(np.unique(rows[rows >= 0])) >= few and not in_order:
+            allowed = f"ids in a column {listed(('id', 'node_id', 'node_name'))}"
+            step = f"name it {name}, or leave it out if the lines are in the order of the people"
+            raise _unfit(path, f"{what}, which holds ids of these people", allowed, step)
 
 
 def _holds_ids(name: str, id: str | None) -> bool:
@@ -104,13 +152,12 @@ def _in_order(
 
 def _rows(keys: pd.Series, graph: SensitiveGraph, path: Path, name: str) -> Integers:
     """The row of the graph that each line is about."""
-    texts = [
-        "" if missing else spelled(key) for key, missing in zip(keys, keys.isna(), strict=True)
-    ]
-    if "" in texts:
-        got = f"{texts.count('')} lines without {name}"
+    texts = _texts(keys)
+    empty = int((texts == "").sum())
+    if empty:
+        got = f"{empty} lines without {name}"
         raise _unfit(path, got, "an id in every line", "write whose score it is")
-    rows = _known_rows(pd.Series(texts, dtype=object), graph, name)
+    rows = _known_rows(texts, graph, name)
     strange = np.flatnonzero(rows < 0)
     if len(strange):
         got = f"{len(strange)} ids of nobody, the first {texts[strange[0]]!r}"
@@ -123,6 +170,14 @@ def _rows(keys: pd.Series, graph: SensitiveGraph, path: Path, name: str) -> Inte
         got = f"{twice.sum()} repeated ids, the first {texts[int(np.flatnonzero(twice)[0])]!r}"
         raise _unfit(path, got, "each person once", "remove the repeated lines")
     return rows
+
+
+def _texts(keys: pd.Series) -> pd.Series:
+    """Ids as text, empty where there is none."""
+    found = [
+        "" if missing else spelled(key) for key, missing in zip(keys, keys.isna(), strict=True)
+    ]
+    return pd.Series(found, dtype=object)
 
 
 def _known_rows(keys: pd.Series, graph: SensitiveGraph, name: str) -> Integers:
@@ -140,9 +195,15 @@ def _known_rows(keys: pd.Series, graph: SensitiveGraph, name: str) -> Integers:
     return numbers.rows_of(keys) if own else by_name
 
 
+def _score_columns(target: Target) -> list[str]:
+    if target.outputs == 1:
+        return [SCORE]
+    return [f"{SCORE}_{name}" for name in target.classes]
+
+
 def _values(table: pd.DataFrame, delimiter: str, target: Target, path: Path) -> Floats:
     """(lines,), or (lines, classes)."""
-    columns = [SCORE] if target.outputs == 1 else [f"{SCORE}_{name}" for name in target.classes]
+    columns = _score_columns(target)
     if all(name in table for name in columns):
         numbers = [_numbers(table[name], delimiter, path) for name in columns]
         return numbers[0] if target.outputs == 1 else np.stack(numbers, axis=1)

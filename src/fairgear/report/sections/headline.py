@@ -203,7 +203,8 @@ def _ends(audit: Audit, name: str, written: Callable[[float], str] = percent) ->
 
 
 def _cautions(audit: Audit) -> tuple[str, ...]:
-    found = [note for note in audit.notes if note.startswith("This was a quick run")]
+    warned = ("This was a quick run", "The scores have no column of ids")
+    found = [note for note in audit.notes if note.startswith(warned)]
     if audit.probes is not None and audit.probes.unstable:
         found.append(UNSTABLE)
     if audit.causal_models is not None and audit.causal_models.depends:
