@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from fairgear.auditing import Audit
@@ -224,6 +225,50 @@ def test_neighbours_that_matter_are_those_of_the_affected() -> None:
         for sentence, neighbor in zip(said, affected.neighbors, strict=True):
             assert sentence.startswith(f"{neighbor.node_id} ")
             assert ("would change." in sentence) == neighbor.flips
+
+
+def with_guesses(audit: Audit, *ids: int | str, column: str = "node_id") -> Audit:
+    """The same with a table of people in which the attribute of these is unknown."""
+    every = what_if_of(audit).people
+    rows = [
+        {
+            "node_id": place,
+            column: person.node_id,
+            "y": person.y,
+            "sens": person.members[0].sens,
+            "sens_known": person.node_id not in ids,
+            "score": person.states[0].score,
+            "label": person.states[0].label,
+            "flip_strict_self": 0.0,
+        }
+        for place, person in enumerate(every)
+    ]
+    return replace(audit, people=pd.DataFrame(rows))
+
+
+def test_a_guessed_attribute_is_no_fact() -> None:
+    data = example_data()
+    data["names"]["attribute"] = "sex"
+    data["affected"][1]["neighbors"][0] |= {"node_id": 1840, "sens": 0}
+    audit = with_guesses(made(data), 1840)
+    listed = section(audit).people
+    assert [one.group for one in listed[:2]] == ["sex unknown, taken as women", "men"]
+    text = " ".join(Markup(render_page(audit)).text.split())
+    assert text.count("sex unknown, taken as women") == 2
+    shown = data_of(audit)
+    assert shown["taken"] == "sex unknown, taken as"
+    guessed = {one[0] for person in shown["people"] for one in person["members"] if one[4]}
+    assert guessed == {"1840"}
+    assert "1840 (sex unknown, taken as women): if" in shown["people"][1]["neighbors"][0]
+    assert all(not one.group.startswith("sex") for one in section(made(data)).people)
+
+
+def test_guesses_are_found_by_name_and_of_numbers() -> None:
+    audit = of_kind("number")
+    people = tuple(replace(p, node_id=f"P{p.node_id}") for p in what_if_of(audit).people)
+    audit = with_guesses(with_what_if(audit, people=people), "P1840", column="node_name")
+    listed = section(audit).people
+    assert [one.group for one in listed[:2]] == ["age unknown, taken as 20.5", "age 50.5"]
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.2536528773564917, 17.0])

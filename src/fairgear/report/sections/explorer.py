@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from fairgear.auditing import Audit
@@ -66,7 +67,7 @@ class Listed:
         place: among all of them.
         name: theirs.
         kind: why they are among these people.
-        group: theirs, or their number.
+        group: theirs, or their number; where unknown, what it was taken as.
         known: what is true of them, "unknown" where it is not known.
         answer, score: as it is.
         change: what becomes of the answer when their own value alone is another.
@@ -106,8 +107,10 @@ class Explorer:
 def explorer_section(audit: Audit, what_if: WhatIf) -> Explorer:
     """The explorer of an audit that looked at single people."""
     controls = _controls(audit, what_if)
+    guessed = _guessed(audit)
     people = tuple(
-        _listed(audit, what_if, place, person) for place, person in enumerate(what_if.people)
+        _listed(audit, what_if, place, person, guessed)
+        for place, person in enumerate(what_if.people)
     )
     threshold = audit.model.threshold
     return Explorer(
@@ -115,8 +118,17 @@ def explorer_section(audit: Audit, what_if: WhatIf) -> Explorer:
         controls,
         numbers.measure(threshold) if math.isfinite(threshold) else None,
         what_if.notes,
-        _script_data(_data(audit, what_if)),
+        _script_data(_data(audit, what_if, guessed)),
     )
+
+
+def _guessed(audit: Audit) -> frozenset[str]:
+    """Ids of the audited people whose own attribute is unknown, and was guessed."""
+    people = audit.people
+    if "sens_known" not in people:
+        return frozenset()
+    ids = people["node_name" if "node_name" in people else "node_id"]
+    return frozenset(map(str, ids[~people["sens_known"].to_numpy(dtype=np.bool_)]))
 
 
 def _controls(audit: Audit, what_if: WhatIf) -> tuple[Control, ...]:
@@ -141,7 +153,13 @@ def _control(name: str, title: str, choices: Sequence[Choice | str]) -> Control:
     return Control(name, title, every, only)
 
 
-def _listed(audit: Audit, what_if: WhatIf, place: int, person: ExplainedPerson) -> Listed:
+def _listed(
+    audit: Audit,
+    what_if: WhatIf,
+    place: int,
+    person: ExplainedPerson,
+    guessed: frozenset[str],
+) -> Listed:
     factual = person.states[0]
     alone = _alone(person)
     flips = [state for state in alone if state.label != factual.label]
@@ -165,7 +183,7 @@ def _listed(audit: Audit, what_if: WhatIf, place: int, person: ExplainedPerson) 
         place=place,
         name=str(visible(str(person.node_id))),
         kind=_KINDS.get(person.chosen, person.chosen),
-        group=_group(audit, person.attributes[0][0]),
+        group=_told(audit, person.node_id, person.attributes[0][0], guessed),
         known=numbers.class_name(person.y, audit.names),
         answer=answer,
         score=numbers.measure(factual.score),
@@ -204,7 +222,19 @@ def _group(audit: Audit, value: float) -> str:
     return f"{audit.names.number} {known}" if audit.names.number else known
 
 
-def _data(audit: Audit, what_if: WhatIf) -> dict[str, Any]:
+def _told(audit: Audit, node_id: int | str, value: float, guessed: frozenset[str]) -> str:
+    """Somebody's group or number; where it was guessed, that it was."""
+    known = _group(audit, value)
+    if str(node_id) not in guessed or known == "unknown":
+        return known
+    return f"{_taken_as(audit)} {numbers.attribute(_rounded(value), audit.names)}"
+
+
+def _taken_as(audit: Audit) -> str:
+    return f"{numbers.attribute_name(audit.names).removeprefix('the ')} unknown, taken as"
+
+
+def _data(audit: Audit, what_if: WhatIf, guessed: frozenset[str]) -> dict[str, Any]:
     affected = {str(person.node_id): person for person in audit.affected}
     scores = [s.score for person in what_if.people for s in person.states]
     binary = audit.target.is_binary
@@ -223,6 +253,7 @@ def _data(audit: Audit, what_if: WhatIf) -> dict[str, Any]:
         "answers": [_answer(audit, label) for label in range(max(classes, 2 if binary else 0))],
         # What is predicted, before the answer: "approved: yes".
         "asked": f"{visible(audit.names.label)}: " if audit.names.label else "",
+        "taken": _taken_as(audit),
         "unit": f"{audit.names.number} " if number else "",
         "were": f"if {own} were",
         "own": list(what_if.own),
@@ -231,7 +262,7 @@ def _data(audit: Audit, what_if: WhatIf) -> dict[str, Any]:
         "doses": [f"{numbers.plain(100 * dose)} % of the difference" for dose in what_if.doses],
         "cut": _cut(audit.model.threshold, scores),
         "people": [
-            _person(audit, what_if, person, affected.get(str(person.node_id)))
+            _person(audit, what_if, person, affected.get(str(person.node_id)), guessed)
             for person in what_if.people
         ],
     }
@@ -264,7 +295,11 @@ def _cut(threshold: float, scores: Sequence[float]) -> list[float] | None:
 
 
 def _person(
-    audit: Audit, what_if: WhatIf, person: ExplainedPerson, affected: Affected | None
+    audit: Audit,
+    what_if: WhatIf,
+    person: ExplainedPerson,
+    affected: Affected | None,
+    guessed: frozenset[str],
 ) -> dict[str, Any]:
     first, *rest = ([_cell(value) for value in row] for row in person.features)
     return {
@@ -272,7 +307,7 @@ def _person(
         "known": _known(audit, person),
         "theirs": _theirs(audit, what_if, person),
         "members": [
-            [str(member.node_id), x, y, member.links]
+            [str(member.node_id), x, y, member.links, int(str(member.node_id) in guessed)]
             for member, (x, y) in zip(person.members, positions(person), strict=True)
         ],
         "hidden": person.hidden,
@@ -288,7 +323,7 @@ def _person(
             for s in person.states
         ],
         "why": _why(audit, what_if, person),
-        "neighbors": _neighbors(audit, affected),
+        "neighbors": _neighbors(audit, affected, guessed),
     }
 
 
@@ -391,7 +426,9 @@ def _part(part: Part, *, number: bool) -> str:
     return fixed.get(part.kind, part.name or "what changes for other people")
 
 
-def _neighbors(audit: Audit, affected: Affected | None) -> list[str]:
+def _neighbors(
+    audit: Audit, affected: Affected | None, guessed: frozenset[str]
+) -> list[str]:
     """The neighbours that matter, in words; none where they were not examined."""
     if affected is None:
         return []
@@ -400,7 +437,7 @@ def _neighbors(audit: Audit, affected: Affected | None) -> list[str]:
     else:
         other = "were in the other group" if audit.two_groups else "were in another group"
     return [
-        f"{one.node_id} ({_group(audit, one.sens)}): if they alone {other}, the score would change "
+        f"{one.node_id} ({_told(audit, one.node_id, one.sens, guessed)}): if they alone {other}, the score would change "
         f"by {numbers.signed(one.change)} and the answer would {'change' if one.flips else 'stay'}."
         for one in affected.neighbors
     ]

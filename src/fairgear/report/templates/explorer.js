@@ -8,7 +8,7 @@
   const SIZES = [data.own, data.others, data.models, data.doses].map((names) => names.length);
   const [OWN, OTHERS, MODEL, DOSE, SCORE, LABEL, FEATURES, LINKS, ATTRIBUTES] = Array(9).keys();
   const {
-    plain, measure, group, answer, counted, element, bullets, features, egos,
+    plain, measure, told, answer, counted, element, bullets, features, egos,
   } = facets(data, at);
   const options = [...at("people").querySelectorAll("[role=option]")];
   const controls = [...root.querySelectorAll("[data-control]")];
@@ -59,7 +59,7 @@
   function headline(person, state) {
     const factual = person.states[0];
     const name = (/^\d+$/.test(person.id) ? "Person " : "") + person.id;
-    const who = `${name}, ${group(person.attributes[0][0])}: ${data.asked}`;
+    const who = `${name}, ${told(person, 0, person.attributes[0][0])}: ${data.asked}`;
     if (state === factual) {
       at("headline").textContent = `${who}${outcome(person, factual)}, as it is`;
       at("verdict").textContent = person.known;

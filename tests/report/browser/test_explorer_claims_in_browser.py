@@ -1,0 +1,34 @@
+"""What the explorer says in a real browser is no more than is known."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page
+
+from tests.report.browser.conftest import OpenPage
+from tests.report.browser.test_explorer_in_browser import enter, headline, what_if_of
+from tests.report.example import example_data, made
+from tests.report.test_explorer import with_guesses
+
+
+def verdict(page: Page) -> str:
+    return page.locator("#what-if-verdict").inner_text()
+
+
+def test_a_guessed_attribute_is_no_fact(open_page: OpenPage) -> None:
+    data = example_data()
+    data["names"]["attribute"] = "sex"
+    audit = with_guesses(made(data), 1840)
+    page = open_page(audit).page
+    guess = "sex unknown, taken as women"
+    for state in what_if_of(audit).people[0].states:
+        enter(page, 0, state)
+        assert headline(page).startswith(f"Person 1840, {guess}: ")
+        assert page.locator("#what-if-before-name").inner_text() == f"As it is: {guess}"
+        after = page.locator("#what-if-after-name").inner_text()
+        # A value that was set is no guess.
+        assert after == f"As it would be: {'men' if state.own >= 0 else guess}"
+    title = page.locator("#what-if-before .node title").first.text_content() or ""
+    assert title.startswith(f"1840, {guess}, ")
+    enter(page, 1, what_if_of(audit).people[1].states[0])
+    assert headline(page).startswith("Person 1877, men: ")
+    assert guess in page.locator("#what-if-0").inner_text()
