@@ -8,12 +8,15 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fairgear.auditing import Audit
+from fairgear.auditing.affected import NOT_EXAMINED
 from fairgear.auditing.what_if import ExplainedPerson, Links, Member, Part, WhatIf, Why
 from fairgear.graph.targets import MULTICLASS, REGRESSION, Target
+from fairgear.metrics.disagreement import Disagreement
 from fairgear.report import render_page
 from fairgear.report.sections.ego import positions
 from fairgear.report.sections.explorer import Explorer, explorer_section
@@ -271,6 +274,81 @@ def test_guesses_are_found_by_name_and_of_numbers() -> None:
     assert [one.group for one in listed[:2]] == ["age unknown, taken as 20.5", "age 50.5"]
 
 
+def predicted(by: float) -> Audit:
+    """Of numbers, of which 20 is what counts: another own value alone moves them by so much."""
+    audit = of_kind("regression")
+    people = []
+    for person in what_if_of(audit).people:
+        first = person.states[0].label
+        states = tuple(
+            replace(one, score=first + by * (one.own >= 0), label=first + by * (one.own >= 0))
+            for one in person.states
+        )
+        people.append(replace(person, states=states, why=None))
+    audit = replace(audit, target=replace(audit.target, sd=200.0))
+    return with_what_if(audit, people=tuple(people))
+
+
+@pytest.mark.parametrize(
+    ("by", "change", "why"),
+    [
+        (0.0, "stays", "The prediction stays when their own"),
+        (19.5, "moves too little to count", "The prediction moves too little to count when"),
+        (-19.5, "moves too little to count", "The prediction moves too little to count when"),
+        (20.5, "→ 596.2", "What accounts for the other prediction was not"),
+    ],
+)
+def test_a_number_is_another_where_the_audit_counts_it(by: float, change: str, why: str) -> None:
+    audit = predicted(by)
+    data = data_of(audit)
+    assert data["counts"] == 20.0
+    person, first = section(audit).people[0], data["people"][0]
+    assert person.change == change
+    assert first["why"][0].startswith(why)
+    factual, other = what_if_of(audit).people[0].states[:2]
+    counted = Disagreement(audit.target).changes(*np.array([[factual.label], [other.label]]))
+    assert ("→" in person.change) == bool(counted.any())
+    assert ("too little" in person.others[0]) == (0 < abs(by) < 20)
+
+
+def test_numbers_are_predictions_and_classes_have_scores() -> None:
+    assert data_of(example())["counts"] is None
+    part = Part("gone", "12")
+    for audit, words in ((example(), "score is 412.300"), (predicted(50), "prediction is 412.3")):
+        people = what_if_of(audit).people
+        explained = replace(people[0], why=Why((part,), 412.3, True, 1, own=1))
+        shown = data_of(with_what_if(audit, people=(explained,)))["people"][0]
+        assert f"With that alone the {words}. Every" in shown["why"][1]
+    neighbor = shown["neighbors"][0]
+    assert neighbor.endswith("the prediction would move by +0.041, which counts as another.")
+    assert not re.search("answer|score", " ".join([*shown["why"], *shown["neighbors"]]))
+
+
+def test_neighbours_without_effect_were_examined() -> None:
+    data = example_data()
+    for one in data["what_if"]["people"]:
+        one["members"][0]["links"] = 8
+    data["what_if"]["people"][5]["members"][0]["links"] = 9
+    people = data_of(made(data))["people"]
+    assert [one["neighbors"] and len(one["neighbors"]) for one in people] == [2] * 4 + [[]] * 2 + [
+        None
+    ] * 6
+    assert {one["nobody"] for one in people[:4]} == {""}
+    assert people[4]["nobody"] == "Examined: no neighbour alone moves the score."
+    few = "the 8 neighbours with the fewest links"
+    assert people[5]["nobody"] == f"Examined: of {few}, none alone moves the score."
+    assert people[6]["nobody"] == "Not examined: this is done for the 6 people most affected."
+    for affected, words in (data["affected"][4:5], "for the person most"), ([], "Not examined."):
+        alone = data_of(made(data | {"affected": affected}))["people"][6]
+        assert words in alone["nobody"]
+    data["notes"] = [NOT_EXAMINED]
+    for one in data["affected"]:
+        one["neighbors"] = []
+    for shown in data_of(made(data))["people"]:
+        assert shown["neighbors"] is None
+        assert shown["nobody"] == "Not examined: it takes worlds that were not computed."
+
+
 @pytest.mark.parametrize("threshold", [0.5, 0.2536528773564917, 17.0])
 def test_the_threshold_can_reach_every_score(threshold: float) -> None:
     data = example_data()
@@ -328,7 +406,10 @@ def of_kind(kind: str) -> Audit:
 
 
 def _predicted(person: ExplainedPerson) -> ExplainedPerson:
-    states = tuple(replace(state, label=1000 * state.score) for state in person.states)
+    states = tuple(
+        replace(state, score=1000 * state.score, label=1000 * state.score)
+        for state in person.states
+    )
     return replace(person, y=12.5, states=states)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page
 
 from tests.report.browser.conftest import OpenPage
 from tests.report.browser.test_explorer_in_browser import enter, headline, what_if_of
-from tests.report.example import example_data, made
-from tests.report.test_explorer import with_guesses
+from tests.report.example import example, example_data, made
+from tests.report.test_explorer import predicted, with_guesses
 
 
 def verdict(page: Page) -> str:
@@ -32,3 +33,30 @@ def test_a_guessed_attribute_is_no_fact(open_page: OpenPage) -> None:
     enter(page, 1, what_if_of(audit).people[1].states[0])
     assert headline(page).startswith("Person 1877, men: ")
     assert guess in page.locator("#what-if-0").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [
+        (0.0, "The prediction stays."),
+        (19.5, "The prediction moves by 19.5, less than counts as another."),
+        (-1.25, "The prediction moves by 1.25, less than counts as another."),
+        (20.5, "The prediction changes."),
+    ],
+)
+def test_a_number_changes_where_the_audit_counts_it(
+    open_page: OpenPage, by: float, words: str
+) -> None:
+    audit = predicted(by)
+    page = open_page(audit).page
+    enter(page, 0, what_if_of(audit).people[0].states[1])
+    assert verdict(page).startswith(words)
+    assert page.locator("#what-if.changes").count() == (by > 20)
+
+
+def test_neighbours_without_effect_were_examined(open_page: OpenPage) -> None:
+    audit = example()
+    page = open_page(audit).page
+    for place, words in ((4, "Examined: "), (7, "Not examined: ")):
+        page.locator(f"#what-if-{place}").click()
+        assert page.locator("#what-if-neighbors").inner_text().startswith(words)

@@ -47,6 +47,17 @@
     return state[SCORE] > shown.cut ? 1 : 0;
   }
 
+  // A number that moves no further than the audit's own measure counts as the same.
+  function distance(person, state) {
+    const [before, after] = [person.states[0][SCORE], state[SCORE]];
+    return before === null || after === null ? 0 : Math.abs(after - before);
+  }
+
+  function another(person, state) {
+    if (data.counts !== null) { return distance(person, state) > data.counts; }
+    return label(state) !== label(person.states[0]);
+  }
+
   // ---- the whole
 
   function outcome(person, state) {
@@ -74,7 +85,11 @@
     const [before, after] = [factual, state].map((one) => outcome(person, one));
     at("headline").textContent = `${who}${before} → ${after} ${set}`;
     const what = data.kind === "regression" ? "prediction" : "answer";
-    const becomes = label(state) === label(factual) ? "stays" : "changes";
+    let becomes = another(person, state) ? "changes" : "stays";
+    const moved = data.counts === null ? 0 : Number(distance(person, state).toPrecision(4));
+    if (becomes === "stays" && moved) {
+      becomes = `moves by ${plain(moved)}, less than counts as another`;
+    }
     at("verdict").textContent = `The ${what} ${becomes}. ${person.known}`;
   }
 
@@ -128,7 +143,7 @@
     mark();
     at("nothing").hidden = state !== null;
     at("shown").hidden = state === null;
-    root.classList.toggle("changes", state !== null && label(state) !== label(person.states[0]));
+    root.classList.toggle("changes", state !== null && another(person, state));
     at("link").href = address();
     if (state === null) {
       const words = shown.strange || `${person.id} in this world was not computed`;
@@ -143,8 +158,8 @@
     features(person, state[FEATURES]);
     const own = shown.cut === null ? [] : ["This was found at the model’s own threshold."];
     at("why").replaceChildren(...[...person.why, ...own].map((text) => element("p", text)));
-    at("neighbors").replaceChildren(person.neighbors.length ? bullets(person.neighbors)
-      : element("p", "Not examined: this is done for the most affected people alone.", "soft"));
+    at("neighbors").replaceChildren(person.neighbors?.length ? bullets(person.neighbors)
+      : element("p", person.nobody, "soft"));
   }
 
   // After the reader has changed something.
