@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 from playwright.sync_api import Page
 
+from fairgear.text import visible
 from tests.report.browser.conftest import OpenPage
 from tests.report.browser.test_explorer_in_browser import enter, headline, what_if_of
 from tests.report.example import example, example_data, made
@@ -60,3 +63,41 @@ def test_neighbours_without_effect_were_examined(open_page: OpenPage) -> None:
     for place, words in ((4, "Examined: "), (7, "Not examined: ")):
         page.locator(f"#what-if-{place}").click()
         assert page.locator("#what-if-neighbors").inner_text().startswith(words)
+
+
+def test_a_link_to_nobody_says_no_more(open_page: OpenPage) -> None:
+    opened = open_page(example(), hash="#person=P99&world=1.0.0.0&cut=0.45")
+    page = opened.page
+    assert headline(page) == "No data: nobody called P99 is among these people"
+    assert page.locator("#what-if .one").inner_text().strip() == headline(page)
+    assert page.locator("#what-if-people [aria-selected=true]").count() == 0
+    assert page.locator("#what-if-people").get_attribute("aria-activedescendant") is None
+    assert opened.violations() == []
+    # From there the list, the search and another link lead to people.
+    page.locator("#what-if-people").focus()
+    page.keyboard.press("ArrowDown")
+    assert headline(page).startswith("Person 1840, women: ")
+    assert page.locator("#what-if .controls").is_visible()
+    assert page.locator("#what-if-link").is_visible()
+    for key in ("Enter", "ArrowDown"):
+        page.evaluate("location.hash = '#person=nobody'")
+        page.get_by_text("nobody called nobody is among").wait_for()
+        page.locator("#what-if-search").fill("1877")
+        page.locator("#what-if-search").press(key)
+        assert headline(page).startswith("Person 1877, men: ")
+    assert opened.complaints() == []
+
+
+def test_marks_in_a_link_are_written_out(open_page: OpenPage) -> None:
+    marks = "\u202ea\u2066\u0007\u2028\ue000\U000e0001\u200d"
+    page = open_page(example(), hash=f"#person={quote(marks)}").page
+    said = page.locator("#what-if-headline").evaluate("(one) => one.textContent")
+    assert said == f"No data: nobody called {visible(marks)} is among these people"
+    assert not set(marks[:-1]) & set(said) - {"a"}
+
+
+def test_a_link_by_a_name_with_marks_leads_to_its_person(open_page: OpenPage) -> None:
+    data = example_data()
+    data["what_if"]["people"][1]["node_id"] = "\u202eevil"
+    page = open_page(made(data), hash=f"#person={quote(chr(0x202E))}evil").page
+    assert headline(page).startswith("‹U+202E›evil, men: ")

@@ -8,11 +8,13 @@
   const SIZES = [data.own, data.others, data.models, data.doses].map((names) => names.length);
   const [OWN, OTHERS, MODEL, DOSE, SCORE, LABEL, FEATURES, LINKS, ATTRIBUTES] = Array(9).keys();
   const {
-    plain, measure, told, answer, counted, element, bullets, features, egos,
+    plain, measure, told, answer, counted, visible, element, bullets, features,
+    egos,
   } = facets(data, at);
   const options = [...at("people").querySelectorAll("[role=option]")];
   const controls = [...root.querySelectorAll("[data-control]")];
-  // `world` has a place on each axis; `last` is the axis that the reader turned last.
+  // `place` is −1 where a link names nobody who is here. `world` has a place on each axis; `last` is
+  // the axis that the reader turned last.
   const shown = { place: 0, world: [-1, 0, 0, 0], cut: null, last: 0, strange: "" };
 
   // ---- worlds
@@ -93,8 +95,7 @@
     at("verdict").textContent = `The ${what} ${becomes}. ${person.known}`;
   }
 
-  function mark() {
-    const person = data.people[shown.place];
+  function mark(person) {
     for (const box of controls) {
       const axis = AXES.indexOf(box.dataset.control);
       for (const one of box.querySelectorAll("input, option")) {
@@ -124,10 +125,15 @@
         shown.cut === null ? `${measure(cut)}, the model’s own` : plain(cut);
       at("cut-reset").setAttribute("aria-pressed", String(shown.cut === null));
     }
+  }
+
+  function markList() {
     options.forEach((one, place) => {
       one.setAttribute("aria-selected", String(place === shown.place));
     });
-    at("people").setAttribute("aria-activedescendant", options[shown.place].id);
+    const chosen = options[shown.place];
+    if (chosen) { at("people").setAttribute("aria-activedescendant", chosen.id); }
+    else { at("people").removeAttribute("aria-activedescendant"); }
   }
 
   function address() {
@@ -139,11 +145,18 @@
 
   function show() {
     const person = data.people[shown.place];
-    const state = shown.strange ? null : found(person, shown.world);
-    mark();
-    at("nothing").hidden = state !== null;
+    const state = shown.strange || !person ? null : found(person, shown.world);
+    markList();
+    for (const one of root.querySelectorAll(".controls, .notes, .shared")) { one.hidden = !person; }
+    at("nothing").hidden = state !== null || !person;
     at("shown").hidden = state === null;
     root.classList.toggle("changes", state !== null && another(person, state));
+    if (!person) {
+      at("headline").textContent = "No data: " + shown.strange;
+      at("verdict").textContent = "";
+      return;
+    }
+    mark(person);
     at("link").href = address();
     if (state === null) {
       const words = shown.strange || `${person.id} in this world was not computed`;
@@ -191,21 +204,22 @@
   function restore() {
     const hash = new URLSearchParams(location.hash.slice(1));
     if (!hash.has("person")) { return false; }
-    const place = data.people.findIndex((one) => one.id === hash.get("person"));
+    const name = visible(hash.get("person"));
+    const place = data.people.findIndex((one) => one.id === name);
     const world = (hash.get("world") ?? "-1.0.0.0").split(".").map(Number);
     const fits = world.length === AXES.length && world.every((one, i) =>
       Number.isInteger(one) && one >= (i === OWN ? -1 : 0) && one < SIZES[i]);
-    shown.place = Math.max(0, place);
+    shown.place = place;
     shown.world = place >= 0 && fits ? world : [-1, 0, 0, 0];
     const cut = hash.has("cut") ? Number(hash.get("cut")) : NaN;
     shown.cut = data.cut && cut >= data.cut[1] && cut <= data.cut[2] ? cut : null;
-    shown.strange = place < 0 ? `${hash.get("person")} is not among these people`
+    shown.strange = place < 0 ? `nobody called ${name} is among these people`
       : fits ? "" : "the link names a world that this page does not have";
     show();
     const section = document.getElementById("explorer");
     section.querySelector("details").open = true;
     section.scrollIntoView();
-    reveal();
+    if (place >= 0) { reveal(); }
     return true;
   }
 
@@ -243,7 +257,7 @@
     event.preventDefault();
     const first = options.findIndex((one) => !one.hidden);
     if (first < 0) { return; }
-    if (options[shown.place].hidden || event.key === "Enter") { select(first); }
+    if (!options[shown.place] || options[shown.place].hidden || event.key === "Enter") { select(first); }
     at("people").focus();
   });
 

@@ -38,6 +38,13 @@ const facets = (data, at) => {
 
   function counted(count, one, many) { return count + " " + (count === 1 ? one : many); }
 
+  // As the page writes every name: what steers direction or cannot be seen, but joiners, by number.
+  function visible(text) {
+    const hidden = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+    const code = (one) => one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    return text.replace(hidden, (one) => `‹U+${code(one)}›`);
+  }
+
   // ---- pieces of the page
 
   function element(name, text, kind) {
@@ -227,5 +234,7 @@ const facets = (data, at) => {
     linkList(person, kept, gone, fresh);
   }
 
-  return { plain, measure, told, answer, counted, element, bullets, features, egos };
+  return {
+    plain, measure, told, answer, counted, visible, element, bullets, features, egos,
+  };
 };
