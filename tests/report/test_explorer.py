@@ -448,6 +448,22 @@ def test_the_table_holds_each_person_as_it_is_and_would_be() -> None:
         assert f"{what_if_of(audit).own[other.own]}: {words}, {other.score:.3f}" in text
 
 
+def test_causal_models_that_are_not_credible_are_marked() -> None:
+    data = example_data()
+    rows = {row["model"]: row for row in data["causal_models"]["rows"]}
+    rows["structure only"]["credibility"]["auroc"] = 0.97
+    rows["quantile"]["credibility"]["auroc"] = 0.61
+    # Of the example, the audit's own is not credible, and a part of it is no belief.
+    said = [choice.text for choice in section(made(data)).controls[2].choices]
+    assert said == ["this audit’s own, not credible", "quantile, not credible", "structure only"]
+    assert data_of(made(data))["models"][1] == "causal model: quantile, not credible"
+    rows["quantile"]["credibility"] = rows["own"]["credibility"] = None
+    said = [choice.text for choice in section(made(data)).controls[2].choices]
+    assert said == ["this audit’s own", "quantile", "structure only"]
+    audit = replace(made(data), causal_models=None)
+    assert [choice.text for choice in section(audit).controls[2].choices] == said
+
+
 def test_a_control_of_one_value_says_so() -> None:
     audit = with_what_if(example(), doses=(1.0,), models=("similarity",))
     text = " ".join(Markup(render_page(audit)).text.split())

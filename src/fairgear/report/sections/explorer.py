@@ -126,16 +126,26 @@ def explorer_section(audit: Audit, what_if: WhatIf) -> Explorer:
 
 def _controls(audit: Audit, what_if: WhatIf) -> tuple[Control, ...]:
     own = (Choice(-1, "as it is"), *map(Choice, range(len(what_if.own)), what_if.own))
-    models = ("this audit’s own", *what_if.models[1:])
     doses = [f"{numbers.plain(100 * dose)} %" for dose in what_if.doses]
     attribute = numbers.own_attribute(audit.names, "Their own")
     kinds = (
         ("own", attribute, own),
         ("others", numbers.own_attribute(audit.names, "Their neighbours’"), what_if.others),
-        ("model", "Causal model", models),
+        ("model", "Causal model", _models(audit, what_if)),
         ("dose", "Share of the difference that the attribute causes", doses),
     )
     return tuple(_control(name, title, choices) for name, title, choices in kinds)
+
+
+def _models(audit: Audit, what_if: WhatIf) -> list[str]:
+    """The causal models, and of which the audit found that they are not credible."""
+    rows = audit.causal_models.rows if audit.causal_models is not None else ()
+    doubtful = {row.model for row in rows if not (row.part or row.credible)}
+    names = ("this audit’s own", *what_if.models[1:])
+    return [
+        f"{name}, not credible" if known in doubtful else name
+        for name, known in zip(names, what_if.models, strict=True)
+    ]
 
 
 def _control(name: str, title: str, choices: Sequence[Choice | str]) -> Control:
@@ -214,7 +224,7 @@ def _data(audit: Audit, what_if: WhatIf, guessed: frozenset[str]) -> dict[str, A
         "were": f"if {own} were",
         "own": list(what_if.own),
         "others": [f"neighbours: {text}" for text in what_if.others],
-        "models": [f"causal model: {name}" for name in what_if.models],
+        "models": [f"causal model: {name}" for name in _models(audit, what_if)],
         "doses": [f"{numbers.plain(100 * dose)} % of the difference" for dose in what_if.doses],
         # A number that moves by no more counts as the same; none of classes.
         "counts": words.counts(audit),
