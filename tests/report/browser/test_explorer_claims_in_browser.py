@@ -11,7 +11,7 @@ from fairgear.text import visible
 from tests.report.browser.conftest import OpenPage
 from tests.report.browser.test_explorer_in_browser import enter, headline, what_if_of
 from tests.report.example import example, example_data, made
-from tests.report.test_explorer import predicted, with_guesses
+from tests.report.test_explorer_claims import predicted, with_guesses
 
 
 def verdict(page: Page) -> str:
