@@ -283,7 +283,10 @@ def of_kind(kind: str) -> Audit:
 
 
 def _predicted(person: ExplainedPerson) -> ExplainedPerson:
-    states = tuple(replace(state, label=1000 * state.score) for state in person.states)
+    states = tuple(
+        replace(state, score=1000 * state.score, label=1000 * state.score)
+        for state in person.states
+    )
     return replace(person, y=12.5, states=states)
 
 

@@ -1,7 +1,8 @@
 """The what-if explorer: some people in every world in which the model was asked about them.
 
 Everything that the page's script shows is decided here: words, figures and places in the drawings.
-The script picks; it computes nothing but which side of a threshold a score is on.
+The script picks; it computes nothing but which side of a threshold a score is on, and how far a
+number moves.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from markupsafe import Markup
 
 from fairgear.auditing import Audit
 from fairgear.auditing.affected import Affected
-from fairgear.auditing.what_if import Column, ExplainedPerson, Part, State, WhatIf, Why
+from fairgear.auditing.what_if import Column, ExplainedPerson, WhatIf
 from fairgear.report import numbers
+from fairgear.report.sections import person_words as words
+from fairgear.report.sections import reasons
 from fairgear.report.sections.ego import positions
 from fairgear.report.text import visible
 
@@ -66,7 +69,7 @@ class Listed:
         place: among all of them.
         name: theirs.
         kind: why they are among these people.
-        group: theirs, or their number.
+        group: theirs, or their number; where unknown, what it was taken as.
         known: what is true of them, "unknown" where it is not known.
         answer, score: as it is.
         change: what becomes of the answer when their own value alone is another.
@@ -106,8 +109,10 @@ class Explorer:
 def explorer_section(audit: Audit, what_if: WhatIf) -> Explorer:
     """The explorer of an audit that looked at single people."""
     controls = _controls(audit, what_if)
+    guessed = words.guessed(audit)
     people = tuple(
-        _listed(audit, what_if, place, person) for place, person in enumerate(what_if.people)
+        _listed(audit, what_if, place, person, guessed)
+        for place, person in enumerate(what_if.people)
     )
     threshold = audit.model.threshold
     return Explorer(
@@ -115,22 +120,32 @@ def explorer_section(audit: Audit, what_if: WhatIf) -> Explorer:
         controls,
         numbers.measure(threshold) if math.isfinite(threshold) else None,
         what_if.notes,
-        _script_data(_data(audit, what_if)),
+        _script_data(_data(audit, what_if, guessed)),
     )
 
 
 def _controls(audit: Audit, what_if: WhatIf) -> tuple[Control, ...]:
     own = (Choice(-1, "as it is"), *map(Choice, range(len(what_if.own)), what_if.own))
-    models = ("this audit’s own", *what_if.models[1:])
     doses = [f"{numbers.plain(100 * dose)} %" for dose in what_if.doses]
     attribute = numbers.own_attribute(audit.names, "Their own")
     kinds = (
         ("own", attribute, own),
         ("others", numbers.own_attribute(audit.names, "Their neighbours’"), what_if.others),
-        ("model", "Causal model", models),
+        ("model", "Causal model", _models(audit, what_if)),
         ("dose", "Share of the difference that the attribute causes", doses),
     )
     return tuple(_control(name, title, choices) for name, title, choices in kinds)
+
+
+def _models(audit: Audit, what_if: WhatIf) -> list[str]:
+    """The causal models, and of which the audit found that they are not credible."""
+    rows = audit.causal_models.rows if audit.causal_models is not None else ()
+    doubtful = {row.model for row in rows if not (row.part or row.credible)}
+    names = ("this audit’s own", *what_if.models[1:])
+    return [
+        f"{name}, not credible" if known in doubtful else name
+        for name, known in zip(names, what_if.models, strict=True)
+    ]
 
 
 def _control(name: str, title: str, choices: Sequence[Choice | str]) -> Control:
@@ -141,31 +156,40 @@ def _control(name: str, title: str, choices: Sequence[Choice | str]) -> Control:
     return Control(name, title, every, only)
 
 
-def _listed(audit: Audit, what_if: WhatIf, place: int, person: ExplainedPerson) -> Listed:
+def _listed(
+    audit: Audit,
+    what_if: WhatIf,
+    place: int,
+    person: ExplainedPerson,
+    guessed: frozenset[str],
+) -> Listed:
     factual = person.states[0]
-    alone = _alone(person)
-    flips = [state for state in alone if state.label != factual.label]
-    answer = _answer(audit, factual.label)
+    alone = words.alone(person)
+    flips = [state for state in alone if words.is_another(audit, factual, state)]
+    answer = words.answer(audit, factual.label)
     if not alone:
         change = "not computed"
-    elif flips and not audit.target.is_number:
-        change = f"→ {_answer(audit, flips[0].label)}"
+    elif flips:
+        change = f"→ {words.answer(audit, flips[0].label)}"
     else:
-        change = "moves" if flips else "stays"
+        change = words.TOO_LITTLE if words.moves(factual, alone) else "stays"
     # Those whose answer changes are not the ones to leave out.
-    order = sorted(alone, key=lambda state: (state.label == factual.label, state.own))
+    order = sorted(alone, key=lambda state: (state not in flips, state.own))
     named = sorted(order[:_NAMED], key=lambda state: state.own)
-    others = [
-        f"{_value(audit, what_if, person, state)}: {_answer(audit, state.label)}"
-        + ("" if audit.target.is_number else f", {numbers.measure(state.score)}")
-        for state in named
-    ]
+    others = []
+    for state in named:
+        other = f"{words.value(audit, what_if, person, state)}: {words.answer(audit, state.label)}"
+        if not audit.target.is_number:
+            other += f", {numbers.measure(state.score)}"
+        elif state not in flips and words.moves(factual, [state]):
+            other += f", {words.TOO_LITTLE}"
+        others.append(other)
     left = len(alone) - len(named)
     return Listed(
         place=place,
         name=str(visible(str(person.node_id))),
         kind=_KINDS.get(person.chosen, person.chosen),
-        group=_group(audit, person.attributes[0][0]),
+        group=words.told(audit, person.node_id, person.attributes[0][0], guessed),
         known=numbers.class_name(person.y, audit.names),
         answer=answer,
         score=numbers.measure(factual.score),
@@ -174,37 +198,7 @@ def _listed(audit: Audit, what_if: WhatIf, place: int, person: ExplainedPerson) 
     )
 
 
-def _value(audit: Audit, what_if: WhatIf, person: ExplainedPerson, state: State) -> str:
-    """What their own value is in a state in which it is another."""
-    if audit.names.number:
-        return numbers.plain(_rounded(person.attributes[state.attributes][0]))
-    return what_if.own[state.own]
-
-
-def _alone(person: ExplainedPerson) -> list[State]:
-    """The states in which nothing but their own value is another, under the audit's own model."""
-    return [
-        state
-        for state in person.states
-        if state.own >= 0 and state.others == state.model == state.dose == 0
-    ]
-
-
-def _answer(audit: Audit, label: float) -> str:
-    if audit.target.is_number:
-        return numbers.plain(float(label))
-    known = audit.names.classes
-    return known[int(label)] if int(label) < len(known) else f"answer {int(label)}"
-
-
-def _group(audit: Audit, value: float) -> str:
-    if not math.isfinite(value) or (value < 0 and not audit.names.number):
-        return "unknown"
-    known = numbers.attribute(_rounded(value), audit.names)
-    return f"{audit.names.number} {known}" if audit.names.number else known
-
-
-def _data(audit: Audit, what_if: WhatIf) -> dict[str, Any]:
+def _data(audit: Audit, what_if: WhatIf, guessed: frozenset[str]) -> dict[str, Any]:
     affected = {str(person.node_id): person for person in audit.affected}
     scores = [s.score for person in what_if.people for s in person.states]
     binary = audit.target.is_binary
@@ -212,26 +206,31 @@ def _data(audit: Audit, what_if: WhatIf) -> dict[str, Any]:
     groups = 0 if number else 1 + max((int(v) for v in _values(what_if)), default=0)
     labels = [int(s.label) for person in what_if.people for s in person.states if s.label >= 0]
     classes = 0 if audit.target.is_number else 1 + max(labels, default=0)
-    reach = [_rounded(value) for value in _values(what_if)] if number else []
+    reach = [words.rounded(value) for value in _values(what_if)] if number else []
     own = numbers.own_attribute(audit.names, "their own")
     return {
         "kind": audit.target.kind,
         "directed": what_if.directed,
         "columns": [_column(column) for column in what_if.columns],
-        "groups": [_group(audit, group) for group in range(groups)],
+        "groups": [words.group(audit, group) for group in range(groups)],
         "reach": [min(reach), max(reach)] if reach else None,
-        "answers": [_answer(audit, label) for label in range(max(classes, 2 if binary else 0))],
+        "answers": [
+            words.answer(audit, label) for label in range(max(classes, 2 if binary else 0))
+        ],
         # What is predicted, before the answer: "approved: yes".
         "asked": f"{visible(audit.names.label)}: " if audit.names.label else "",
+        "taken": words.taken_as(audit),
         "unit": f"{audit.names.number} " if number else "",
         "were": f"if {own} were",
         "own": list(what_if.own),
         "others": [f"neighbours: {text}" for text in what_if.others],
-        "models": [f"causal model: {name}" for name in what_if.models],
+        "models": [f"causal model: {name}" for name in _models(audit, what_if)],
         "doses": [f"{numbers.plain(100 * dose)} % of the difference" for dose in what_if.doses],
+        # A number that moves by no more counts as the same; none of classes.
+        "counts": words.counts(audit),
         "cut": _cut(audit.model.threshold, scores),
         "people": [
-            _person(audit, what_if, person, affected.get(str(person.node_id)))
+            _person(audit, what_if, person, affected.get(str(person.node_id)), guessed)
             for person in what_if.people
         ],
     }
@@ -264,15 +263,20 @@ def _cut(threshold: float, scores: Sequence[float]) -> list[float] | None:
 
 
 def _person(
-    audit: Audit, what_if: WhatIf, person: ExplainedPerson, affected: Affected | None
+    audit: Audit,
+    what_if: WhatIf,
+    person: ExplainedPerson,
+    affected: Affected | None,
+    guessed: frozenset[str],
 ) -> dict[str, Any]:
+    near = reasons.neighbors(audit, affected, guessed)
     first, *rest = ([_cell(value) for value in row] for row in person.features)
     return {
         "id": str(person.node_id),
         "known": _known(audit, person),
         "theirs": _theirs(audit, what_if, person),
         "members": [
-            [str(member.node_id), x, y, member.links]
+            [str(member.node_id), x, y, member.links, int(str(member.node_id) in guessed)]
             for member, (x, y) in zip(person.members, positions(person), strict=True)
         ],
         "hidden": person.hidden,
@@ -287,8 +291,9 @@ def _person(
             ]
             for s in person.states
         ],
-        "why": _why(audit, what_if, person),
-        "neighbors": _neighbors(audit, affected),
+        "why": reasons.why(audit, what_if, person),
+        "neighbors": near,
+        "nobody": reasons.nobody(audit, person, affected) if not near else "",
     }
 
 
@@ -301,12 +306,12 @@ def _known(audit: Audit, person: ExplainedPerson) -> str:
 def _theirs(audit: Audit, what_if: WhatIf, person: ExplainedPerson) -> list[int]:
     """Places in `WhatIf.own` of the value that the person has: as it is, and so not stored."""
     value = person.attributes[0][0]
-    words = {_group(audit, value), f"{value:.6g}"}
+    known = {words.group(audit, value), f"{value:.6g}"}
     asked = {state.own for state in person.states}
     left = [at for at in range(len(what_if.own)) if at not in asked]
     if len(left) == 1 and not audit.names.number:
         return left
-    return [at for at in left if what_if.own[at] in words]
+    return [at for at in left if what_if.own[at] in known]
 
 
 def _flat(pairs: Sequence[Sequence[int]]) -> list[int]:
@@ -320,90 +325,12 @@ def _moved(before: Sequence[float | None], after: Sequence[float | None]) -> lis
 
 
 def _cell(value: float) -> float | None:
-    return _rounded(value) if math.isfinite(value) else None
-
-
-def _rounded(value: float) -> float:
-    """What is shown of a number: four digits, and all those before the point."""
-    if not math.isfinite(value):
-        return value
-    short = float(round(value)) if abs(value) >= 1000 else float(f"{value:.4g}")
-    return int(short) if short.is_integer() else short
+    return words.rounded(value) if math.isfinite(value) else None
 
 
 def _score(value: float) -> float | None:
     """Nine digits tell all numbers of single precision apart."""
     return float(f"{value:.9g}") if math.isfinite(value) else None
-
-
-def _why(audit: Audit, what_if: WhatIf, person: ExplainedPerson) -> list[str]:
-    """What accounts for the other answer, in sentences."""
-    factual, alone = person.states[0], _alone(person)
-    if person.why is not None:
-        return _account(audit, what_if, person, person.why)
-    if not alone:
-        return ["Nothing was computed with another value of their own alone."]
-    if all(state.label == factual.label for state in alone):
-        return ["The answer stays when their own value alone is another: nothing to account for."]
-    return ["What accounts for the other answer was not examined for this person."]
-
-
-def _account(audit: Audit, what_if: WhatIf, person: ExplainedPerson, why: Why) -> list[str]:
-    figures = {column.name for column in what_if.columns if not column.levels}
-    said = [_part(part, number=part.name in figures) for part in why.parts]
-    parts = "; ".join(said) or "nothing but the value itself"
-    many, moved = len(why.parts), why.moved
-    moving = "the one thing that moves" if moved == 1 else f"{many} of the {moved} things that move"
-    exact = (
-        "Every smaller set was tried, and none is enough."
-        if why.exact
-        else "It was found step by step: a smaller set may exist."
-    )
-    state = next(state for state in _alone(person) if state.own == why.own)
-    own = numbers.own_attribute(audit.names, "their own")
-    return [
-        f"If only {own} were {_value(audit, what_if, person, state)}, "
-        f"{moving} {'is' if many == 1 else 'are'} enough for the other answer: {parts}.",
-        f"With {'that' if many == 1 else 'these'} alone the score is {numbers.measure(why.score)}. "
-        f"{exact}",
-    ]
-
-
-def _figure(text: str) -> str:
-    """A number of a column as the table beside has it; words that stand for none stay."""
-    try:
-        return numbers.plain(_rounded(float(text)))
-    except ValueError:
-        return text
-
-
-def _part(part: Part, *, number: bool) -> str:
-    """One thing that moves, as it ends a sentence."""
-    ends = [part.before, part.after]
-    if number and part.kind == "feature":
-        ends = [_figure(end) for end in ends]
-    fixed = {
-        "feature": f"{part.name} from {ends[0]} to {ends[1]}",
-        "gone": f"the link with {part.name} goes",
-        "new": f"a new link with {part.name}",
-        "weight": f"the weight of the link with {part.name} from {part.before} to {part.after}",
-    }
-    return fixed.get(part.kind, part.name or "what changes for other people")
-
-
-def _neighbors(audit: Audit, affected: Affected | None) -> list[str]:
-    """The neighbours that matter, in words; none where they were not examined."""
-    if affected is None:
-        return []
-    if audit.names.number:
-        other = "had another value"
-    else:
-        other = "were in the other group" if audit.two_groups else "were in another group"
-    return [
-        f"{one.node_id} ({_group(audit, one.sens)}): if they alone {other}, the score would change "
-        f"by {numbers.signed(one.change)} and the answer would {'change' if one.flips else 'stay'}."
-        for one in affected.neighbors
-    ]
 
 
 def _script_data(data: dict[str, Any]) -> Markup:

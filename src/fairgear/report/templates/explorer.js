@@ -8,11 +8,13 @@
   const SIZES = [data.own, data.others, data.models, data.doses].map((names) => names.length);
   const [OWN, OTHERS, MODEL, DOSE, SCORE, LABEL, FEATURES, LINKS, ATTRIBUTES] = Array(9).keys();
   const {
-    plain, measure, group, answer, counted, element, bullets, features, egos,
+    plain, measure, told, answer, counted, visible, element, bullets, features,
+    egos,
   } = facets(data, at);
   const options = [...at("people").querySelectorAll("[role=option]")];
   const controls = [...root.querySelectorAll("[data-control]")];
-  // `world` has a place on each axis; `last` is the axis that the reader turned last.
+  // `place` is −1 where a link names nobody who is here. `world` has a place on each axis; `last` is
+  // the axis that the reader turned last.
   const shown = { place: 0, world: [-1, 0, 0, 0], cut: null, last: 0, strange: "" };
 
   // ---- worlds
@@ -47,6 +49,17 @@
     return state[SCORE] > shown.cut ? 1 : 0;
   }
 
+  // A number that moves no further than the audit's own measure counts as the same.
+  function distance(person, state) {
+    const [before, after] = [person.states[0][SCORE], state[SCORE]];
+    return before === null || after === null ? 0 : Math.abs(after - before);
+  }
+
+  function another(person, state) {
+    if (data.counts !== null) { return distance(person, state) > data.counts; }
+    return label(state) !== label(person.states[0]);
+  }
+
   // ---- the whole
 
   function outcome(person, state) {
@@ -59,7 +72,7 @@
   function headline(person, state) {
     const factual = person.states[0];
     const name = (/^\d+$/.test(person.id) ? "Person " : "") + person.id;
-    const who = `${name}, ${group(person.attributes[0][0])}: ${data.asked}`;
+    const who = `${name}, ${told(person, 0, person.attributes[0][0])}: ${data.asked}`;
     if (state === factual) {
       at("headline").textContent = `${who}${outcome(person, factual)}, as it is`;
       at("verdict").textContent = person.known;
@@ -74,12 +87,15 @@
     const [before, after] = [factual, state].map((one) => outcome(person, one));
     at("headline").textContent = `${who}${before} → ${after} ${set}`;
     const what = data.kind === "regression" ? "prediction" : "answer";
-    const becomes = label(state) === label(factual) ? "stays" : "changes";
+    let becomes = another(person, state) ? "changes" : "stays";
+    const moved = data.counts === null ? 0 : Number(distance(person, state).toPrecision(4));
+    if (becomes === "stays" && moved) {
+      becomes = `moves by ${plain(moved)}, less than counts as another`;
+    }
     at("verdict").textContent = `The ${what} ${becomes}. ${person.known}`;
   }
 
-  function mark() {
-    const person = data.people[shown.place];
+  function mark(person) {
     for (const box of controls) {
       const axis = AXES.indexOf(box.dataset.control);
       for (const one of box.querySelectorAll("input, option")) {
@@ -109,10 +125,15 @@
         shown.cut === null ? `${measure(cut)}, the model’s own` : plain(cut);
       at("cut-reset").setAttribute("aria-pressed", String(shown.cut === null));
     }
+  }
+
+  function markList() {
     options.forEach((one, place) => {
       one.setAttribute("aria-selected", String(place === shown.place));
     });
-    at("people").setAttribute("aria-activedescendant", options[shown.place].id);
+    const chosen = options[shown.place];
+    if (chosen) { at("people").setAttribute("aria-activedescendant", chosen.id); }
+    else { at("people").removeAttribute("aria-activedescendant"); }
   }
 
   function address() {
@@ -124,11 +145,18 @@
 
   function show() {
     const person = data.people[shown.place];
-    const state = shown.strange ? null : found(person, shown.world);
-    mark();
-    at("nothing").hidden = state !== null;
+    const state = shown.strange || !person ? null : found(person, shown.world);
+    markList();
+    for (const one of root.querySelectorAll(".controls, .notes, .shared")) { one.hidden = !person; }
+    at("nothing").hidden = state !== null || !person;
     at("shown").hidden = state === null;
-    root.classList.toggle("changes", state !== null && label(state) !== label(person.states[0]));
+    root.classList.toggle("changes", state !== null && another(person, state));
+    if (!person) {
+      at("headline").textContent = "No data: " + shown.strange;
+      at("verdict").textContent = "";
+      return;
+    }
+    mark(person);
     at("link").href = address();
     if (state === null) {
       const words = shown.strange || `${person.id} in this world was not computed`;
@@ -143,8 +171,8 @@
     features(person, state[FEATURES]);
     const own = shown.cut === null ? [] : ["This was found at the model’s own threshold."];
     at("why").replaceChildren(...[...person.why, ...own].map((text) => element("p", text)));
-    at("neighbors").replaceChildren(person.neighbors.length ? bullets(person.neighbors)
-      : element("p", "Not examined: this is done for the most affected people alone.", "soft"));
+    at("neighbors").replaceChildren(person.neighbors?.length ? bullets(person.neighbors)
+      : element("p", person.nobody, "soft"));
   }
 
   // After the reader has changed something.
@@ -176,21 +204,22 @@
   function restore() {
     const hash = new URLSearchParams(location.hash.slice(1));
     if (!hash.has("person")) { return false; }
-    const place = data.people.findIndex((one) => one.id === hash.get("person"));
+    const name = visible(hash.get("person"));
+    const place = data.people.findIndex((one) => one.id === name);
     const world = (hash.get("world") ?? "-1.0.0.0").split(".").map(Number);
     const fits = world.length === AXES.length && world.every((one, i) =>
       Number.isInteger(one) && one >= (i === OWN ? -1 : 0) && one < SIZES[i]);
-    shown.place = Math.max(0, place);
+    shown.place = place;
     shown.world = place >= 0 && fits ? world : [-1, 0, 0, 0];
     const cut = hash.has("cut") ? Number(hash.get("cut")) : NaN;
     shown.cut = data.cut && cut >= data.cut[1] && cut <= data.cut[2] ? cut : null;
-    shown.strange = place < 0 ? `${hash.get("person")} is not among these people`
+    shown.strange = place < 0 ? `nobody called ${name} is among these people`
       : fits ? "" : "the link names a world that this page does not have";
     show();
     const section = document.getElementById("explorer");
     section.querySelector("details").open = true;
     section.scrollIntoView();
-    reveal();
+    if (place >= 0) { reveal(); }
     return true;
   }
 
@@ -228,7 +257,7 @@
     event.preventDefault();
     const first = options.findIndex((one) => !one.hidden);
     if (first < 0) { return; }
-    if (options[shown.place].hidden || event.key === "Enter") { select(first); }
+    if (!options[shown.place] || options[shown.place].hidden || event.key === "Enter") { select(first); }
     at("people").focus();
   });
 

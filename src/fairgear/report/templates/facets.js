@@ -26,10 +26,24 @@ const facets = (data, at) => {
     return value === null ? "unknown" : data.groups[value] ?? data.unit + plain(value);
   }
 
+  // A member's group or number in a world; of a guess, which is as it is, that it is one.
+  function told(person, place, value) {
+    const guess = person.members[place][4] && value === person.attributes[0][place];
+    if (!guess || value === null) { return group(value); }
+    return `${data.taken} ${data.groups[value] ?? plain(value)}`;
+  }
+
   const answer = (label) => label === null ? "undefined" : data.answers[label] ?? plain(label);
   const cell = (column, value) => value === null ? "unknown" : column[3]?.[value] ?? plain(value);
 
   function counted(count, one, many) { return count + " " + (count === 1 ? one : many); }
+
+  // As the page writes every name: what steers direction or cannot be seen, but joiners, by number.
+  function visible(text) {
+    const hidden = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+    const code = (one) => one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    return text.replace(hidden, (one) => `‹U+${code(one)}›`);
+  }
 
   // ---- pieces of the page
 
@@ -162,7 +176,7 @@ const facets = (data, at) => {
       return {
         x, y, name, share, group: data.reach ? null : value, named: named.has(place),
         linked: linked.has(place),
-        about: `${name}, ${group(value)}, ${counted(count, "link", "links")} as it is`,
+        about: `${name}, ${told(person, place, value)}, ${counted(count, "link", "links")} as it is`,
       };
     });
     ego.draw(at(id).querySelector("svg"), members, links, data.directed);
@@ -214,11 +228,13 @@ const facets = (data, at) => {
     drawing("before", person, rows[0], before, named, words("As it is", before));
     drawing("after", person, rows[1], after, named,
       words("As it would be", after) + `, ${gone.length} gone and ${fresh.length} new`);
-    at("before-name").textContent = "As it is: " + group(rows[0][0]);
-    at("after-name").textContent = "As it would be: " + group(rows[1][0]);
+    at("before-name").textContent = "As it is: " + told(person, 0, rows[0][0]);
+    at("after-name").textContent = "As it would be: " + told(person, 0, rows[1][0]);
     keys(rows);
     linkList(person, kept, gone, fresh);
   }
 
-  return { plain, measure, group, answer, counted, element, bullets, features, egos };
+  return {
+    plain, measure, told, answer, counted, visible, element, bullets, features, egos,
+  };
 };
