@@ -110,7 +110,7 @@ def test_a_category_under_two_percent_has_its_rate_and_a_reason_but_no_ratio() -
     assert rows["few"].applicants == 19
     assert rows["few"].selection_rate == 1
     assert np.isnan(rows["few"].impact_ratio)
-    assert rows["few"].excluded.startswith("1.9 % of the people, less than 2 %")
+    assert rows["few"].excluded.startswith("1.9 % of the people of known category, less than 2 %")
     assert rows["two"].impact_ratio == 1
     assert rows["one"].excluded == ""
     rows = by_category(

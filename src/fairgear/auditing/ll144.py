@@ -135,7 +135,11 @@ def _rows(
 
 
 def _reason(share: float) -> str:
+    limit = 100 * SMALL_SHARE
+    # With as many decimals as show that it is less.
+    shown = [f"{100 * share:.{decimals}f}" for decimals in range(1, 12)]
+    text = next((text for text in shown if float(text) < limit), shown[-1])
     return (
-        f"{100 * share:.1f} % of the people, less than {100 * SMALL_SHARE:g} %: too few for a "
-        "reliable impact ratio"
+        f"{text} % of the people of known category, less than {limit:g} %: too few for a reliable "
+        "impact ratio"
     )

@@ -33,7 +33,7 @@ _WORDS = ("categories", "category", "answer", "excluded")
 
 def write_ll144(audit: Audit, path: Path) -> None:
     """Write two files of this name: .md, and .csv with the numbers unrounded."""
-    found = _reasoned(audit.ll144())
+    found = audit.ll144()
     write_text(path.with_suffix(".md"), _markdown(audit, found))
     safe = found.assign(**{name: found[name].map(safe_cell) for name in _WORDS})
     write_text(path.with_suffix(".csv"), safe.to_csv(index=False, lineterminator="\n"))
@@ -41,24 +41,7 @@ def write_ll144(audit: Audit, path: Path) -> None:
 
 def ll144_markdown(audit: Audit) -> str:
     """The tables, with what they leave out and why."""
-    return _markdown(audit, _reasoned(audit.ll144()))
-
-
-def _reasoned(found: pd.DataFrame) -> pd.DataFrame:
-    """The table with each reason for leaving a category out as it is printed."""
-    small = (found["share"] < SMALL_SHARE) & (found["excluded"] != "")
-    return found.assign(excluded=found["excluded"].mask(small, found["share"].map(_reason)))
-
-
-def _reason(share: float) -> str:
-    limit = 100 * SMALL_SHARE
-    # With as many decimals as show that it is less.
-    shown = [f"{100 * share:.{decimals}f}" for decimals in range(1, 12)]
-    text = next((text for text in shown if float(text) < limit), shown[-1])
-    return (
-        f"{text} % of the people of known category, less than {limit:g} %: too few for a reliable "
-        "impact ratio"
-    )
+    return _markdown(audit, audit.ll144())
 
 
 def _markdown(audit: Audit, found: pd.DataFrame) -> str:
