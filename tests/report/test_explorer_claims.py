@@ -14,6 +14,7 @@ from fairgear.auditing.affected import NOT_EXAMINED
 from fairgear.auditing.what_if import Part, Why
 from fairgear.metrics.disagreement import Disagreement
 from fairgear.report import render_page
+from fairgear.report.numbers import group_words
 from tests.report.example import example, example_data, made
 from tests.report.markup import Markup
 from tests.report.test_explorer import data_of, of_kind, section, what_if_of, with_what_if
@@ -152,3 +153,23 @@ def test_causal_models_that_are_not_credible_are_marked() -> None:
     assert said == ["this audit’s own", "quantile", "structure only"]
     audit = replace(made(data), causal_models=None)
     assert [choice.text for choice in section(audit).controls[2].choices] == said
+
+
+def test_groups_without_names_are_called_as_on_the_first_screen() -> None:
+    data = example_data()
+    data["names"] = {"groups": [], "classes": [], "attribute": "sex"}
+    data["what_if"]["own"] = ["group 0", "group 1"]
+    data["what_if"]["others"] = ["as they are", "all group 0", "half group 0, half group 1", "x"]
+    audit = made(data)
+    found, shown = section(audit), data_of(audit)
+    assert found.people[0].group == group_words(0, audit.names) == "sex 0"
+    assert found.people[0].others == ("1: answer 0, 0.466",)
+    assert [choice.text for choice in found.controls[0].choices] == ["as it is", "0", "1"]
+    assert [choice.text for choice in found.controls[1].choices][2] == "half 0, half 1"
+    assert shown["groups"] == ["sex 0", "sex 1"]
+    assert shown["own"] == ["0", "1"]
+    assert shown["others"][1] == "neighbours: all 0"
+    assert [one["theirs"] for one in shown["people"][:2]] == [[0], [1]]
+    assert shown["people"][0]["why"][0].startswith("If only their own sex were 1, ")
+    guessed = section(with_guesses(audit, 1840)).people[0].group
+    assert guessed == "sex unknown, taken as sex 0"

@@ -51,7 +51,7 @@ def attribute(value: float, names: Names) -> str:
     """A group or a number, as it is said of a person."""
     if names.number:
         return f"{names.number} {plain(float(f'{value:.4g}'))}"
-    return names.groups[int(value)] if names.groups else f"group {int(value)}"
+    return names.groups[int(value)] if names.groups else f"{names.attribute} {int(value)}"
 
 
 def rows(table: Locator) -> list[list[str]]:
@@ -105,7 +105,8 @@ def check(page: Page, audit: Audit, person: ExplainedPerson, state: State) -> No
         assert ("neighbours: " in said) == (state.others > 0)
         assert ("causal model: " in said) == (state.model > 0)
         if state.others:
-            assert f"neighbours: {what_if.others[state.others]}" in said
+            others = what_if.others[state.others].replace("group ", "")
+            assert f"neighbours: {others}" in said
         if state.model:
             assert f"causal model: {what_if.models[state.model]}" in said
         dose = f"{100 * what_if.doses[state.dose]:g} % of the difference"

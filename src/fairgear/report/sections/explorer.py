@@ -125,12 +125,14 @@ def explorer_section(audit: Audit, what_if: WhatIf) -> Explorer:
 
 
 def _controls(audit: Audit, what_if: WhatIf) -> tuple[Control, ...]:
-    own = (Choice(-1, "as it is"), *map(Choice, range(len(what_if.own)), what_if.own))
+    named = [words.set_to(audit, text) for text in what_if.own]
+    own = (Choice(-1, "as it is"), *map(Choice, range(len(named)), named))
+    others = [words.set_to(audit, text) for text in what_if.others]
     doses = [f"{numbers.plain(100 * dose)} %" for dose in what_if.doses]
     attribute = numbers.own_attribute(audit.names, "Their own")
     kinds = (
         ("own", attribute, own),
-        ("others", numbers.own_attribute(audit.names, "Their neighbours’"), what_if.others),
+        ("others", numbers.own_attribute(audit.names, "Their neighbours’"), others),
         ("model", "Causal model", _models(audit, what_if)),
         ("dose", "Share of the difference that the attribute causes", doses),
     )
@@ -222,8 +224,8 @@ def _data(audit: Audit, what_if: WhatIf, guessed: frozenset[str]) -> dict[str, A
         "taken": words.taken_as(audit),
         "unit": f"{audit.names.number} " if number else "",
         "were": f"if {own} were",
-        "own": list(what_if.own),
-        "others": [f"neighbours: {text}" for text in what_if.others],
+        "own": [words.set_to(audit, text) for text in what_if.own],
+        "others": [f"neighbours: {words.set_to(audit, text)}" for text in what_if.others],
         "models": [f"causal model: {name}" for name in _models(audit, what_if)],
         "doses": [f"{numbers.plain(100 * dose)} % of the difference" for dose in what_if.doses],
         # A number that moves by no more counts as the same; none of classes.
@@ -306,7 +308,7 @@ def _known(audit: Audit, person: ExplainedPerson) -> str:
 def _theirs(audit: Audit, what_if: WhatIf, person: ExplainedPerson) -> list[int]:
     """Places in `WhatIf.own` of the value that the person has: as it is, and so not stored."""
     value = person.attributes[0][0]
-    known = {words.group(audit, value), f"{value:.6g}"}
+    known = {words.group(audit, value), f"{value:.6g}", f"group {value:.6g}"}
     asked = {state.own for state in person.states}
     left = [at for at in range(len(what_if.own)) if at not in asked]
     if len(left) == 1 and not audit.names.number:

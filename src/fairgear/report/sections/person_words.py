@@ -30,7 +30,7 @@ def told(audit: Audit, node_id: int | str, value: float, guessed: frozenset[str]
     known = group(audit, value)
     if str(node_id) not in guessed or known == "unknown":
         return known
-    return f"{taken_as(audit)} {numbers.attribute(rounded(value), audit.names)}"
+    return f"{taken_as(audit)} {numbers.plain(rounded(value)) if audit.names.number else known}"
 
 
 def taken_as(audit: Audit) -> str:
@@ -42,15 +42,22 @@ def group(audit: Audit, value: float) -> str:
     """A group, or a number after what it is of."""
     if not math.isfinite(value) or (value < 0 and not audit.names.number):
         return "unknown"
-    known = numbers.attribute(rounded(value), audit.names)
-    return f"{audit.names.number} {known}" if audit.names.number else known
+    if audit.names.number:
+        return f"{audit.names.number} {numbers.plain(rounded(value))}"
+    return numbers.group_words(int(value), audit.names)
+
+
+def set_to(audit: Audit, text: str) -> str:
+    """What somebody is set to; of a group without a name the number, after the attribute's name."""
+    named = audit.names.groups or audit.names.number
+    return text if named else text.replace("group ", "")
 
 
 def value(audit: Audit, what_if: WhatIf, person: ExplainedPerson, state: State) -> str:
     """What their own value is in a state in which it is another."""
     if audit.names.number:
         return numbers.plain(rounded(person.attributes[state.attributes][0]))
-    return what_if.own[state.own]
+    return set_to(audit, what_if.own[state.own])
 
 
 def answer(audit: Audit, label: float) -> str:
