@@ -16,7 +16,7 @@ from fairgear.metrics import (
     rate_interval,
     weighted_auroc,
 )
-from fairgear.metrics.inputs import Floats, Integers
+from fairgear.metrics.inputs import MOST_CLUSTERS, Floats, Integers, pooled
 from fairgear.metrics.rates import effective_size, exact_interval
 
 
@@ -190,3 +190,33 @@ def test_bad_input_is_refused() -> None:
         rate_interval([0, 1], [0, 1], regions=[0, 1, 1])
     with pytest.raises(ParameterError, match="draws"):
         cluster_bootstrap(lambda w: w[:, 0], [0, 1], draws=1)
+
+
+def test_a_moderate_number_of_clusters_is_resampled_one_by_one() -> None:
+    clusters = np.arange(MOST_CLUSTERS)
+    assert pooled(clusters) is clusters
+
+
+def test_very_many_clusters_are_put_together_at_random_and_evenly() -> None:
+    clusters = np.repeat(np.arange(25_000), 2)
+    found = pooled(clusters)
+    assert found.max() + 1 == MOST_CLUSTERS
+    # Nobody leaves their cluster.
+    assert (found[::2] == found[1::2]).all()
+    sizes = np.bincount(found)
+    assert sizes.max() - sizes.min() <= 2
+    assert (pooled(clusters) == found).all()
+
+
+def test_intervals_of_very_many_people_are_those_of_the_closed_form() -> None:
+    rng = np.random.default_rng(3)
+    people = np.arange(40_000)
+    group, hits = people % 2, (rng.random(40_000) < 0.3).astype(np.int64)
+    values = rng.normal(size=40_000)
+    ends = cluster_bootstrap(lambda w: w @ values / w.sum(axis=1), people)
+    half = 1.96 * values.std() / np.sqrt(40_000)
+    assert (ends.high - ends.low) / 2 == pytest.approx(half, rel=0.08)
+    gap = difference_interval(hits, people, sensitive_features=group)
+    rates = [hits[group == one].mean() for one in (0, 1)]
+    half = 1.96 * np.sqrt(sum(rate * (1 - rate) / 20_000 for rate in rates))
+    assert (gap.high - gap.low) / 2 == pytest.approx(half, rel=0.08)

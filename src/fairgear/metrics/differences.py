@@ -25,6 +25,7 @@ from fairgear.metrics.inputs import (
     as_clusters,
     as_shares,
     clustered_shares,
+    pooled,
     same_length,
 )
 from fairgear.metrics.intervals import (
@@ -281,7 +282,7 @@ class _Comparison:
         known = min(informative_clusters(change[side], every[side]) for side in chosen)
         # A community in which the models agree says little about how they differ elsewhere.
         effective = min(known, *(effective_clusters(every[side]) for side in chosen))
-        clusters = as_clusters("clusters", every[among], int(among.sum()))
+        clusters = pooled(as_clusters("clusters", every[among], int(among.sum())))
         return _Part(clusters, effective, known < MIN_COMMUNITIES)
 
     def _difference(

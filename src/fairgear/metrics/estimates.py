@@ -21,6 +21,7 @@ from fairgear.metrics.inputs import (
     as_labels,
     as_scores,
     check_level,
+    pooled,
     same_length,
 )
 from fairgear.metrics.intervals import (
@@ -142,7 +143,7 @@ def evaluate_predictions(
     ranked, means = as_scores("scores", scores), as_finite("summary", summary)
     group = as_labels("sensitive_features", sensitive_features)
     same_length(y=labels, scores=ranked, pred=predicted, summary=means, sensitive_features=group)
-    cluster = as_clusters("clusters", clusters, len(labels))
+    cluster = pooled(as_clusters("clusters", clusters, len(labels)))
     check_level(level)
     weights = multiplicities(cluster, draws=draws, seed=seed)
     table = group_table(predicted, sensitive_features=group, y=labels)
@@ -234,7 +235,7 @@ def auroc_estimate(
     seed: int = 0,
 ) -> Estimate:
     """AUROC of some people by itself, as `evaluate_predictions` has it."""
-    cluster = as_clusters("clusters", clusters, len(y))
+    cluster = pooled(as_clusters("clusters", clusters, len(y)))
     weights = multiplicities(cluster, draws=draws, seed=seed)
     return _auroc_estimate(y, scores, cluster, weights, level)
 

@@ -16,6 +16,8 @@ from fairgear.errors import ParameterError, UndefinedMetricWarning
 Values = NDArray[Any] | Tensor | Sequence[float] | Sequence[bool]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+# Clusters that are resampled one by one; see `pooled`.
+MOST_CLUSTERS = 10_000
 
 
 def as_vector(name: str, values: Values) -> NDArray[Any]:
@@ -77,6 +79,20 @@ def as_clusters(name: str, values: Values, length: int) -> Integers:
     same_length(**{name: array, "values": np.empty(length)})
     inverse: Integers = np.unique(array, return_inverse=True)[1].astype(np.int64)
     return inverse
+
+
+def pooled(clusters: Integers) -> Integers:
+    """Clusters to resample: as they are, or of very many some together, chosen by chance.
+
+    Sums over groups of independent clusters vary as those of the clusters do, and a million
+    clusters in a thousand resamples would be 8 GB of weights.
+    """
+    count = int(clusters.max()) + 1 if len(clusters) else 0
+    if count <= MOST_CLUSTERS:
+        return clusters
+    group = np.random.default_rng(0).permutation(count) % MOST_CLUSTERS
+    found: Integers = group[clusters].astype(np.int64)
+    return found
 
 
 def clustered_shares(

@@ -20,7 +20,15 @@ import numpy as np
 from scipy.special import stdtrit
 
 from fairgear.errors import ParameterError, UndefinedMetricWarning
-from fairgear.metrics.inputs import Floats, Integers, Values, as_clusters, as_vector, check_level
+from fairgear.metrics.inputs import (
+    Floats,
+    Integers,
+    Values,
+    as_clusters,
+    as_vector,
+    check_level,
+    pooled,
+)
 from fairgear.metrics.utility import weighted_auroc
 
 # Resamples in which a measure has no value (no positives in a group, say) are left out. With more
@@ -88,7 +96,7 @@ def cluster_bootstrap(
         level: probability that the interval covers.
         seed: of the resamples.
     """
-    label = as_clusters("clusters", clusters, len(as_vector("clusters", clusters)))
+    label = pooled(as_clusters("clusters", clusters, len(as_vector("clusters", clusters))))
     weights = multiplicities(label, draws=draws, seed=seed)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = float(statistic(np.ones((1, len(label))))[0])

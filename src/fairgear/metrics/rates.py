@@ -34,6 +34,7 @@ from fairgear.metrics.inputs import (
     as_clusters,
     as_labels,
     clustered_shares,
+    pooled,
     same_length,
 )
 from fairgear.metrics.intervals import (
@@ -173,6 +174,7 @@ def difference_interval(
     if min(informative_clusters(*part) for part in parts) < MIN_COMMUNITIES:
         ends0, ends1 = (rate_interval(*part, level=level) for part in parts)
         return combined_interval(rate1, ends1, rate0, ends0)
+    label = pooled(label)
     drawn = resampled_gap(values, group, label, multiplicities(label, draws=draws, seed=seed))
     smaller = min(effective_clusters(within) for _, within in parts)
     return bootstrap_interval(rate1 - rate0, drawn, smaller, level=level).clipped(-1.0, 1.0)

@@ -22,7 +22,7 @@ from fairgear.graph.targets import Target
 from fairgear.metrics.classes import class_rates, counted, largest_gap, least_ratio, macro_auroc
 from fairgear.metrics.classes import macro_f1 as macro_f1_of
 from fairgear.metrics.estimates import Estimate, f1_interval
-from fairgear.metrics.inputs import Floats, Integers, as_clusters, check_level, undefined
+from fairgear.metrics.inputs import Floats, Integers, as_clusters, check_level, pooled, undefined
 from fairgear.metrics.intervals import (
     UNDEFINED,
     Interval,
@@ -69,7 +69,7 @@ class Sample:
     def __post_init__(self) -> None:
         check_level(self.level)
         object.__setattr__(
-            self, "clusters", as_clusters("clusters", self.clusters, len(self.answers))
+            self, "clusters", pooled(as_clusters("clusters", self.clusters, len(self.answers)))
         )
 
     @property
