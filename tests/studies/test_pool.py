@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -58,12 +59,13 @@ def test_one_job_runs_in_a_process_of_its_own_too(tmp_path: Path) -> None:
     with open_pool(jobs=1) as workers:
         found = by_name(outcomes([*fine, CELLS[0]], partial(fragile, folder=tmp_path), workers))
     assert [name for name, one in found.items() if one.row is None] == [KILLS]
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "one-0.0",
-        "one-0.1",
-        "one-1.0",
-        "other-1.0",
-    ]
+    attempts = Counter(path.stem for path in tmp_path.iterdir())
+    # The process may end before the result of a cell before it has come back: that cell is then
+    # run again, and so is the one that kills, but nothing is lost.
+    once = all(attempts[cell.name] == 1 for cell in fine)
+    assert attempts[KILLS] == (2 if once else 3)
+    assert max(attempts[cell.name] for cell in fine) <= 2
+    assert set(attempts) == {KILLS, *(cell.name for cell in fine)}
 
 
 def in_this_process(
