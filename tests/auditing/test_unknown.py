@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ import torch
 from fairgear import SensitiveGraph
 from fairgear.auditing import Audit, FolderAdapter, Worlds, audit
 from fairgear.auditing.adapters.base import Predictions
+from fairgear.auditing.affected import Affected, Neighbor
 from fairgear.auditing.completions import COMPLETIONS
 from fairgear.auditing.groups import UNKNOWN
 from fairgear.auditing.result import UNKNOWN_NOTE
 from fairgear.auditing.unknown import bounds_of, parts_of
+from fairgear.auditing.what_if.records import Member
 from fairgear.causal import named
 from fairgear.files import json_ready
 from fairgear.graph import Attributes, complete
@@ -90,6 +93,39 @@ def test_counts(found: Audit, hidden: SensitiveGraph) -> None:
     assert (
         found.people["sens_known"].tolist()
         == known[hidden.test_mask][hidden.node_id[hidden.test_mask].argsort()].tolist()
+    )
+
+
+class ReadsNeighbors(FakeModel):
+    """The sum of the neighbours' features."""
+
+    def score(self, graph: SensitiveGraph) -> torch.Tensor:
+        heard = torch.zeros(len(graph.x)).index_add(
+            0, graph.edge_index[1], graph.x[graph.edge_index[0]].sum(dim=1)
+        )
+        return torch.sigmoid(heard)
+
+
+def test_guesses_are_marked_wherever_people_are_named(hidden: SensitiveGraph) -> None:
+    """Neighbours outside the audited people too."""
+    audited = asked(ReadsNeighbors(), hidden, affected_people=20, what_if_people=6)
+    known = hidden.sens_known
+    assert known is not None
+    told = dict(zip(hidden.node_id.tolist(), known.tolist(), strict=True))
+    neighbors = [one for person in audited.affected for one in person.neighbors]
+    assert audited.what_if is not None
+    members = [one for person in audited.what_if.people for one in person.members]
+    every: tuple[Sequence[Affected | Neighbor | Member], ...] = (
+        audited.affected,
+        neighbors,
+        members,
+    )
+    for people in every:
+        assert [one.guessed for one in people] == [not told[int(one.node_id)] for one in people]
+        assert {one.guessed for one in people} == {True, False}
+    ids = set(audited.people["node_id"])
+    assert any(one.guessed and one.node_id not in ids for one in neighbors) or any(
+        one.guessed and one.node_id not in ids for one in members
     )
 
 

@@ -50,6 +50,15 @@ def test_without_an_explorer_the_most_affected_have_a_section() -> None:
     assert "affected" not in ids
 
 
+def test_the_section_of_the_most_affected_says_who_was_guessed() -> None:
+    data = example_data() | {"what_if": None}
+    first = data["affected"][0]
+    first["guessed"] = first["neighbors"][0]["guessed"] = True
+    page = Markup(render_page(made(data)))
+    assert " ".join(page.text.split()).count("unknown, taken as women") == 1
+    assert " ".join(page.text.split()).count("unknown, taken as men") == 1
+
+
 def text_of(audit: Audit) -> str:
     return " ".join(Markup(render_page(audit)).text.split())
 

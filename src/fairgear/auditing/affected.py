@@ -14,7 +14,7 @@ from torch import Tensor
 
 from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
 from fairgear.auditing.effects import COUNTERFACTUAL, Question
-from fairgear.auditing.people import person_name
+from fairgear.auditing.people import is_guessed, person_name
 from fairgear.auditing.worlds import Worlds
 from fairgear.graph import SensitiveGraph, degrees
 from fairgear.metrics.disagreement import of_answer
@@ -41,12 +41,14 @@ class Neighbor:
         sens: the neighbour's attribute: a group, or a number.
         change: of the person's score.
         flips: whether the person's label would change.
+        guessed: their attribute is unknown, and `sens` a guess.
     """
 
     node_id: int | str
     sens: int | float
     change: float
     flips: bool
+    guessed: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class Affected:
         score_change: mean change of the score there.
         interventions: score and flips under each intervention in which the person took part.
         neighbors: those that matter most, the strongest first.
+        guessed: the person's attribute is unknown, and `sens` a guess.
     """
 
     node_id: int | str
@@ -82,6 +85,7 @@ class Affected:
     score_change: float
     interventions: dict[str, PersonInWorld]
     neighbors: tuple[Neighbor, ...]
+    guessed: bool = False
 
 
 def find_affected(
@@ -132,6 +136,7 @@ def _affected(
             if f"flip_{key}" in row and not math.isnan(row[f"flip_{key}"])
         },
         neighbors=neighbors,
+        guessed="sens_known" in row and not row["sens_known"],
     )
 
 
@@ -177,6 +182,7 @@ def neighbors_that_matter(
                     Neighbor(
                         node_id=person_name(graph, node),
                         sens=graph.sens[node].item(),
+                        guessed=is_guessed(graph, node),
                         **_change(answer, at, factual, position),
                     )
                 )

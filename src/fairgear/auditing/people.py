@@ -114,3 +114,8 @@ def person_name(graph: SensitiveGraph, row: int) -> int | str:
     """What the data call the person in a row: their name, or else their id."""
     number = int(graph.node_id[row])
     return str(graph["node_names"][number]) if "node_names" in graph else number
+
+
+def is_guessed(graph: SensitiveGraph, row: int) -> bool:
+    """Whether the attribute of the person in a row is unknown, and the graph has a guess of it."""
+    return graph.sens_known is not None and not bool(graph.sens_known[row])

@@ -116,8 +116,10 @@ def group_name(group: int, names: Names) -> str:
     return f"group {group}" if known is None else f"group {group}, {known}"
 
 
-def attribute(value: float, names: Names) -> str:
-    """A person's group in the words of the data, or their number."""
+def attribute(value: float, names: Names, guessed: bool = False) -> str:
+    """A person's group in the words of the data, or their number; said where it is a guess."""
+    if guessed:
+        return f"unknown, taken as {attribute(value, names)}"
     if names.number:
         return plain(value)
     known = _name(int(value), names.groups)

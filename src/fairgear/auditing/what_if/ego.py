@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairgear.auditing.people import person_name
+from fairgear.auditing.people import is_guessed, person_name
 from fairgear.auditing.what_if.records import Links, Member
 from fairgear.causal import LocalWorld
 from fairgear.graph import SensitiveGraph, degrees
@@ -97,6 +97,7 @@ class Ego:
                 node_id=person_name(self._graph, row),
                 sens=short(sens) if self._graph.continuous else sens,
                 links=int(self._egos.degree[row]),
+                guessed=is_guessed(self._graph, row),
             )
             for row, sens in zip(self.rows.tolist(), self._sens.tolist(), strict=True)
         )

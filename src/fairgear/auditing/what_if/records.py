@@ -33,11 +33,13 @@ class Member:
         node_id: theirs; their name where ids are not whole numbers.
         sens: group, or number, on the factual graph.
         links: how many links they have there.
+        guessed: their attribute is unknown, and `sens` a guess.
     """
 
     node_id: int | str
     sens: int | float
     links: int
+    guessed: bool = False
 
 
 @dataclass(frozen=True)

@@ -109,10 +109,8 @@ class Explorer:
 def explorer_section(audit: Audit, what_if: WhatIf) -> Explorer:
     """The explorer of an audit that looked at single people."""
     controls = _controls(audit, what_if)
-    guessed = words.guessed(audit)
     people = tuple(
-        _listed(audit, what_if, place, person, guessed)
-        for place, person in enumerate(what_if.people)
+        _listed(audit, what_if, place, person) for place, person in enumerate(what_if.people)
     )
     threshold = audit.model.threshold
     return Explorer(
@@ -120,7 +118,7 @@ def explorer_section(audit: Audit, what_if: WhatIf) -> Explorer:
         controls,
         numbers.measure(threshold) if math.isfinite(threshold) else None,
         what_if.notes,
-        _script_data(_data(audit, what_if, guessed)),
+        _script_data(_data(audit, what_if)),
     )
 
 
@@ -158,13 +156,7 @@ def _control(name: str, title: str, choices: Sequence[Choice | str]) -> Control:
     return Control(name, title, every, only)
 
 
-def _listed(
-    audit: Audit,
-    what_if: WhatIf,
-    place: int,
-    person: ExplainedPerson,
-    guessed: frozenset[str],
-) -> Listed:
+def _listed(audit: Audit, what_if: WhatIf, place: int, person: ExplainedPerson) -> Listed:
     factual = person.states[0]
     alone = words.alone(person)
     flips = [state for state in alone if words.is_another(audit, factual, state)]
@@ -191,7 +183,7 @@ def _listed(
         place=place,
         name=str(visible(str(person.node_id))),
         kind=_KINDS.get(person.chosen, person.chosen),
-        group=words.told(audit, person.node_id, person.attributes[0][0], guessed),
+        group=words.told(audit, person.attributes[0][0], guessed=person.members[0].guessed),
         known=numbers.class_name(person.y, audit.names),
         answer=answer,
         score=numbers.measure(factual.score),
@@ -200,7 +192,7 @@ def _listed(
     )
 
 
-def _data(audit: Audit, what_if: WhatIf, guessed: frozenset[str]) -> dict[str, Any]:
+def _data(audit: Audit, what_if: WhatIf) -> dict[str, Any]:
     affected = {str(person.node_id): person for person in audit.affected}
     scores = [s.score for person in what_if.people for s in person.states]
     binary = audit.target.is_binary
@@ -232,7 +224,7 @@ def _data(audit: Audit, what_if: WhatIf, guessed: frozenset[str]) -> dict[str, A
         "counts": words.counts(audit),
         "cut": _cut(audit.model.threshold, scores),
         "people": [
-            _person(audit, what_if, person, affected.get(str(person.node_id)), guessed)
+            _person(audit, what_if, person, affected.get(str(person.node_id)))
             for person in what_if.people
         ],
     }
@@ -265,20 +257,16 @@ def _cut(threshold: float, scores: Sequence[float]) -> list[float] | None:
 
 
 def _person(
-    audit: Audit,
-    what_if: WhatIf,
-    person: ExplainedPerson,
-    affected: Affected | None,
-    guessed: frozenset[str],
+    audit: Audit, what_if: WhatIf, person: ExplainedPerson, affected: Affected | None
 ) -> dict[str, Any]:
-    near = reasons.neighbors(audit, affected, guessed)
+    near = reasons.neighbors(audit, affected)
     first, *rest = ([_cell(value) for value in row] for row in person.features)
     return {
         "id": str(person.node_id),
         "known": _known(audit, person),
         "theirs": _theirs(audit, what_if, person),
         "members": [
-            [str(member.node_id), x, y, member.links, int(str(member.node_id) in guessed)]
+            [str(member.node_id), x, y, member.links, int(member.guessed)]
             for member, (x, y) in zip(person.members, positions(person), strict=True)
         ],
         "hidden": person.hidden,

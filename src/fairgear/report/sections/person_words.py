@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from fairgear.auditing import Audit
 from fairgear.auditing.what_if import ExplainedPerson, State, WhatIf
 from fairgear.metrics.disagreement import TOLERANCE
@@ -16,19 +14,10 @@ from fairgear.report import numbers
 TOO_LITTLE = "moves too little to count"
 
 
-def guessed(audit: Audit) -> frozenset[str]:
-    """Ids of the audited people whose own attribute is unknown, and was guessed."""
-    people = audit.people
-    if "sens_known" not in people:
-        return frozenset()
-    ids = people["node_name" if "node_name" in people else "node_id"]
-    return frozenset(map(str, ids[~people["sens_known"].to_numpy(dtype=np.bool_)]))
-
-
-def told(audit: Audit, node_id: int | str, value: float, guessed: frozenset[str]) -> str:
+def told(audit: Audit, value: float, *, guessed: bool) -> str:
     """Somebody's group or number; where it was guessed, that it was."""
     known = group(audit, value)
-    if str(node_id) not in guessed or known == "unknown":
+    if not guessed or known == "unknown":
         return known
     return f"{taken_as(audit)} {numbers.plain(rounded(value)) if audit.names.number else known}"
 

@@ -72,7 +72,7 @@ def _part(part: Part, *, number: bool) -> str:
     return fixed.get(part.kind, part.name or "what changes for other people")
 
 
-def neighbors(audit: Audit, affected: Affected | None, guessed: frozenset[str]) -> list[str] | None:
+def neighbors(audit: Audit, affected: Affected | None) -> list[str] | None:
     """The neighbours that matter, in words; None where they were not examined."""
     if affected is None or NOT_EXAMINED in audit.notes:
         return None
@@ -81,7 +81,7 @@ def neighbors(audit: Audit, affected: Affected | None, guessed: frozenset[str]) 
     else:
         other = "were in the other group" if audit.two_groups else "were in another group"
     return [
-        f"{one.node_id} ({words.told(audit, one.node_id, one.sens, guessed)}): "
+        f"{one.node_id} ({words.told(audit, one.sens, guessed=one.guessed)}): "
         f"if they alone {other}, the {_moved_by(audit, one)}."
         for one in affected.neighbors
     ]
