@@ -14,7 +14,14 @@ from fairgear.registry import Registry
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
-    """One entry of the list that `fairgear datasets list` prints."""
+    """One entry of the list that `fairgear datasets list` prints.
+
+    Example:
+        >>> from fairgear.datasets import DATASETS
+        >>> bail = DATASETS["bail"]
+        >>> bail.sensitive, bail.label
+        ('WHITE', 'RECID')
+    """
 
     name: str
     summary: str
@@ -56,6 +63,12 @@ def load(
         split: a named split, see `fairgear.graph.split`.
         split_seed: its draw.
         options: the dataset's own, such as `seed` and `n` of `synthetic`.
+
+    Example:
+        >>> from fairgear.datasets import load
+        >>> graph = load("synthetic", seed=0)
+        >>> graph.num_nodes, int(graph.test_mask.sum())
+        (2000, 400)
     """
     dataset = DATASETS[name]
     train_labels = dataset.released_labels if split == "released" else None

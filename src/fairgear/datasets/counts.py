@@ -16,6 +16,13 @@ class GraphStatistics:
     """Counts of nodes, edges, groups and classes; undirected edges count once, and so do arcs.
 
     Of a sensitive number, groups are its five ranges.
+
+    Example:
+        >>> from fairgear.datasets import statistics
+        >>> from fairgear.testing import toy_graph
+        >>> found = statistics(toy_graph())
+        >>> found.nodes, found.intra_group_edges + found.inter_group_edges == found.edges
+        (160, True)
     """
 
     name: str
@@ -38,7 +45,15 @@ class GraphStatistics:
 
 
 def statistics(graph: SensitiveGraph) -> GraphStatistics:
-    """Count a graph."""
+    """Count a graph.
+
+    Example:
+        >>> from fairgear.datasets import statistics
+        >>> from fairgear.testing import toy_graph
+        >>> found = statistics(toy_graph())
+        >>> found.nodes, found.labelled
+        (160, 144)
+    """
     n = int(graph.x.shape[0])
     source, target = graph.edge_index
     once = 1 if graph.directed else 2

@@ -42,7 +42,14 @@ _WAITING = 16
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that others publish and that must be exactly this one."""
+    """A file that others publish and that must be exactly this one.
+
+    Example:
+        >>> from fairgear.datasets import DATASETS
+        >>> file = DATASETS["bail"].files[0]
+        >>> file.path, file.size
+        ('bail/bail.csv', 820405)
+    """
 
     path: str
     """Below $FAIRGEAR_DATA and below the cache, such as "bail/bail.csv"."""
@@ -62,7 +69,25 @@ class _DownloadFailed(Exception):
 
 
 def fetch(file: RemoteFile) -> Path:
-    """The verified file: from $FAIRGEAR_DATA, from the cache, or downloaded."""
+    """The verified file: from $FAIRGEAR_DATA, from the cache, or downloaded.
+
+    Example:
+        >>> import hashlib, os
+        >>> from pathlib import Path
+        >>> from fairgear.datasets import RemoteFile, fetch
+        >>> content = b"id,sex\n1,f\n"
+        >>> os.environ["FAIRGEAR_DATA"] = "data"
+        >>> Path("data").mkdir()
+        >>> written = Path("data/people.csv").write_bytes(content)
+        >>> file = RemoteFile(
+        ...     path="people.csv",
+        ...     url="https://example.org/people.csv",
+        ...     sha256=hashlib.sha256(content).hexdigest(),
+        ...     size=len(content),
+        ... )
+        >>> fetch(file).name
+        'people.csv'
+    """
     found = _verified(file)
     note_known(DATASET, file.path, file.sha256, file.size)
     return found

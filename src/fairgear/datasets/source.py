@@ -28,7 +28,13 @@ _OPTIONAL_COLUMNS = (
 
 @dataclass(frozen=True)
 class FileOptions(Config):
-    """What the columns of a user's file mean; nothing is set for a dataset of fairgear."""
+    """What the columns of a user's file mean; nothing is set for a dataset of fairgear.
+
+    Example:
+        >>> from fairgear.datasets import FileOptions
+        >>> FileOptions(label="approved", sensitive="sex", similarity=0.7).columns().sensitive
+        'sex'
+    """
 
     label: str = ""
     """Column to predict: classes or a number; empty where unknown."""
@@ -123,6 +129,13 @@ class GraphSource(Config):
 
     `checked` and `with_default_split` complete the settings before any work is done; `load`
     makes the graph.
+
+    Example:
+        >>> from fairgear.datasets import GraphSource
+        >>> source = GraphSource(dataset="synthetic", seed=3)
+        >>> graph = source.load()
+        >>> graph.num_nodes
+        2000
     """
 
     dataset: str = "synthetic"

@@ -28,6 +28,17 @@ class EgoBatch:
         mask: (B, k), true for members.
         n_id: (B, k) rows of the graph; for padding, the centre's.
         root_n_id: (B,) rows of the centres, which are member 0 of each ego.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.egos import EgoIndex
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> batch = EgoIndex.build(graph, k=5).batch(torch.tensor([0, 7]), graph.x)
+        >>> tuple(batch.x.shape), tuple(batch.adjacency.shape)
+        ((2, 5, 5), (2, 5, 5))
+        >>> batch.root_n_id.tolist()
+        [0, 7]
     """
 
     x: Tensor

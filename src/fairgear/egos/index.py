@@ -54,6 +54,15 @@ class EgoIndex:
         uncertified: how many egos have a last place that could not be proven: a tie, a near tie,
             or a search that ran out of its budget of edges.
         key: SHA-256 of the edges, the node ids and all parameters; never a name.
+
+    Example:
+        >>> from fairgear.egos import EgoIndex
+        >>> from fairgear.testing import toy_graph
+        >>> index = EgoIndex.build(toy_graph(), k=5)
+        >>> tuple(index.ids.shape)
+        (160, 5)
+        >>> index.ids[:3, 0].tolist()
+        [0, 1, 2]
     """
 
     ids: Tensor
@@ -145,6 +154,13 @@ def cached(
     The key is the content of the edges: worlds with the same edges share an index, and edges that
     were changed in place get another. With a `folder`, the egos of a graph larger than a shard are
     written there as they are found.
+
+    Example:
+        >>> from fairgear.egos import cached
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> cached(graph, k=5, alpha=0.15) is cached(graph.clone(), k=5, alpha=0.15)
+        True
     """
     key = EgoIndex.key_of(graph, nodes, k=k, alpha=alpha, precision=precision)
     index = _cached.pop(key, None)
@@ -159,7 +175,17 @@ def cached(
 
 
 def clear_cache() -> None:
-    """Drop all that `cached` keeps."""
+    """Drop all that `cached` keeps.
+
+    Example:
+        >>> from fairgear.egos import cached, clear_cache
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> first = cached(graph, k=5, alpha=0.15)
+        >>> clear_cache()
+        >>> cached(graph, k=5, alpha=0.15) is first
+        False
+    """
     _cached.clear()
 
 
@@ -176,6 +202,13 @@ def sharded(
         folder: for this and other indices, each in a folder named by its key.
         shard: nodes that are worked on, and written, at a time.
         how: the arguments of `EgoIndex.build`, except `nodes`.
+
+    Example:
+        >>> from fairgear.egos import sharded
+        >>> from fairgear.testing import toy_graph
+        >>> index = sharded(toy_graph(), "egos", shard=64, k=5)
+        >>> tuple(index.ids.shape)
+        (160, 5)
     """
     if shard < 1:
         raise ParameterError("shard", shard, "1 node or more", f"use {SHARD}")

@@ -29,6 +29,11 @@ class NearbyEgos:
 
     Args:
         canonical: the graph's.
+
+    Example:
+        >>> from fairgear.egos import NearbyEgos
+        >>> from fairgear.testing import toy_graph
+        >>> nearby = NearbyEgos(toy_graph().canonical)
     """
 
     def __init__(self, canonical: Canonical) -> None:

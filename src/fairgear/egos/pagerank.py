@@ -48,6 +48,13 @@ class PageRank:
         steps: so many power steps x ← α e_i + (1−α) A D⁻¹ x from x = e_i, instead of the push.
         precision: with neither tolerance nor steps, what makes members certain: "exact" is a
             proof; "close" an estimate of what is left, for large graphs (see `egos.close`).
+
+    Example:
+        >>> from fairgear.egos import PageRank
+        >>> PageRank(k=10).alpha
+        0.15
+        >>> PageRank(rank_by="visits").precision
+        'exact'
     """
 
     k: int = 20
@@ -88,6 +95,13 @@ class Egos:
         mask: (m, k), true for members that are reached.
         uncertified: (m,), true where what the push left unsettled could still exchange members;
             with precision "close", where the estimate of it says that it well may.
+
+    Example:
+        >>> from fairgear.egos import PageRank, Structure, find_egos
+        >>> from fairgear.testing import toy_graph
+        >>> egos = find_egos(Structure.of_canonical(toy_graph().canonical), PageRank(k=5))
+        >>> tuple(egos.ids.shape), egos.mask.dtype
+        ((160, 5), torch.bool)
     """
 
     ids: Tensor
@@ -120,6 +134,15 @@ def top_k_pagerank(
     row number), so that reordering a graph does not change its egos. `edge_index` holds both
     directions of each edge, or arcs if the graph is `directed`. The other arguments are those of
     `PageRank`.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.egos import top_k_pagerank
+        >>> from fairgear.graph import undirected_edges
+        >>> path = undirected_edges(torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=4)
+        >>> ids, mask = top_k_pagerank(path, 4, k=3)
+        >>> ids[0].tolist(), mask[0].tolist()
+        ([0, 1, 2], [True, True, True])
     """
     how = PageRank(k, alpha, tolerance, rank_by, steps, precision)
     structure = Structure.of(edge_index, num_nodes, node_id, edge_weight, directed=directed)
@@ -129,7 +152,17 @@ def top_k_pagerank(
 
 
 def find_egos(structure: Structure, how: PageRank, *, nodes: Tensor | None = None) -> Egos:
-    """The egos of `nodes` (rows; default: all) with what is known of their certainty."""
+    """The egos of `nodes` (rows; default: all) with what is known of their certainty.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.egos import PageRank, Structure, find_egos
+        >>> from fairgear.testing import toy_graph
+        >>> structure = Structure.of_canonical(toy_graph().canonical)
+        >>> egos = find_egos(structure, PageRank(k=4), nodes=torch.tensor([2, 9]))
+        >>> egos.ids[:, 0].tolist()
+        [2, 9]
+    """
     sources = structure.canonical.numbers[checked_rows(nodes, structure.num_nodes)].numpy()
     m, visits = len(sources), how.rank_by == "visits"
     # What only a proof, and only an estimate, reads.

@@ -27,6 +27,15 @@ class Structure:
 
     Components are those of edges whatever their directions, and degrees are counts, of arcs those
     that leave. Twins are exact: with weights or directions, only those with the same lists count.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.egos import Structure
+        >>> from fairgear.graph import undirected_edges
+        >>> path = undirected_edges(torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=4)
+        >>> structure = Structure.of(path, num_nodes=4)
+        >>> structure.degrees.tolist()
+        [1, 2, 2, 1]
     """
 
     canonical: Canonical

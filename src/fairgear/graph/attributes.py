@@ -28,6 +28,11 @@ class Attribute:
     """One sensitive attribute: its name and the names of its values, which are coded from 0.
 
     A number, such as an age, has no names of values.
+
+    Example:
+        >>> from fairgear.graph import Attribute
+        >>> Attribute("race", ("Asian", "Black", "White")).values[2]
+        'White'
     """
 
     name: str
@@ -44,6 +49,13 @@ class Attributes:
     Args:
         each: the attributes.
         groups: for each group, the code of its value in every attribute; none for a number.
+
+    Example:
+        >>> from fairgear.graph import Attributes
+        >>> Attributes.single("sex", ("f", "m")).names
+        ('f', 'm')
+        >>> Attributes.number("age").continuous
+        True
     """
 
     each: tuple[Attribute, ...]

@@ -40,6 +40,15 @@ def communities(graph: SensitiveGraph, max_size: int | None = None) -> Tensor:
 
     Returns:
         Labels, numbered by the smallest id in each community.
+
+    Example:
+        >>> from fairgear.graph import communities
+        >>> from fairgear.testing import toy_graph
+        >>> labels = communities(toy_graph())
+        >>> labels.shape
+        torch.Size([160])
+        >>> int(labels.bincount().max()) <= 13
+        True
     """
     num_nodes = len(graph.x)
     limit = math.isqrt(num_nodes - 1) + 1 if max_size is None else max_size
@@ -65,7 +74,14 @@ def communities(graph: SensitiveGraph, max_size: int | None = None) -> Tensor:
 
 
 def regions(graph: SensitiveGraph) -> Tensor:
-    """Region of each node: a community of up to an eighth of all, where those of √n are linked."""
+    """Region of each node: a community of up to an eighth of all, where those of √n are linked.
+
+    Example:
+        >>> from fairgear.graph import regions
+        >>> from fairgear.testing import toy_graph
+        >>> int(regions(toy_graph()).max()) + 1 >= 8
+        True
+    """
     return communities(graph, max_size=max(len(graph.x) // REGIONS, 1))
 
 

@@ -27,7 +27,14 @@ def in_order(keys: Tensor) -> bool:
 
 
 def undirected_edges(pairs: Tensor, num_nodes: int) -> Tensor:
-    """Both directions of each pair in `pairs` (2, m), once, sorted, self-loops dropped."""
+    """Both directions of each pair in `pairs` (2, m), once, sorted, self-loops dropped.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import undirected_edges
+        >>> undirected_edges(torch.tensor([[2, 0, 1], [0, 1, 1]]), num_nodes=3).tolist()
+        [[0, 0, 1, 2], [1, 2, 0, 0]]
+    """
     pairs = pairs[:, pairs[0] != pairs[1]]
     both = torch.cat([pairs, pairs.flip(0)], dim=1)
     key = torch.unique(both[0] * num_nodes + both[1])
@@ -35,7 +42,14 @@ def undirected_edges(pairs: Tensor, num_nodes: int) -> Tensor:
 
 
 def directed_edges(pairs: Tensor, num_nodes: int) -> Tensor:
-    """Each arc in `pairs` (2, m) once, from row 0 to row 1, sorted, self-loops dropped."""
+    """Each arc in `pairs` (2, m) once, from row 0 to row 1, sorted, self-loops dropped.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import directed_edges
+        >>> directed_edges(torch.tensor([[2, 0, 2, 1], [0, 1, 0, 1]]), num_nodes=3).tolist()
+        [[0, 2], [1, 0]]
+    """
     pairs = pairs[:, pairs[0] != pairs[1]]
     key = torch.unique(pairs[0] * num_nodes + pairs[1])
     return torch.stack([key // num_nodes, key % num_nodes])
@@ -77,7 +91,14 @@ def changed_edges(edge_index: Tensor, removed: Tensor, added: Tensor, num_nodes:
 
 
 def degrees(edge_index: Tensor, num_nodes: int) -> Tensor:
-    """Number of neighbours of each node; of a directed graph, those whom it points to."""
+    """Number of neighbours of each node; of a directed graph, those whom it points to.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import degrees, undirected_edges
+        >>> degrees(undirected_edges(torch.tensor([[0, 1], [1, 2]]), 3), 3).tolist()
+        [1, 2, 1]
+    """
     return torch.bincount(edge_index[0], minlength=num_nodes)
 
 
@@ -88,6 +109,13 @@ def closed_neighborhood_mean(
 
     Of a directed graph, over the node and those whom it points to. With weights, neighbours count
     by theirs and the node itself once: (v_i + Σ w_ij v_j) / (1 + Σ w_ij).
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import closed_neighborhood_mean, undirected_edges
+        >>> edges = undirected_edges(torch.tensor([[0, 1], [1, 2]]), num_nodes=3)
+        >>> closed_neighborhood_mean(torch.tensor([0.0, 1.0, 0.5]), edges).tolist()
+        [0.5, 0.5, 0.75]
     """
     values = values.to(torch.float64)
     total = values.clone()

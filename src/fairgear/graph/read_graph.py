@@ -41,6 +41,17 @@ def read_graph(
             they have directions and weights, `columns` says.
         encoding: of a model's training table, to encode this one alike.
         linked: whether there must be edges; see `table_graph`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from fairgear.graph import TableColumns, read_graph
+        >>> lines = ["id,sex,income,approved", "1,f,3,no", "2,m,5,yes", "3,f,4,yes", "4,m,6,no"]
+        >>> written = Path("people.csv").write_text("\n".join(lines))
+        >>> written = Path("friends.csv").write_text("a,b\n1,2\n2,3\n3,4\n")
+        >>> columns = TableColumns(sensitive="sex", label="approved")
+        >>> graph = read_graph("people.csv", columns, edges="friends.csv")
+        >>> graph.name, graph.num_undirected_edges
+        ('people', 3)
     """
     if Path(path).suffix.lower() in TABLES and linked:
         # Before a large file is read.

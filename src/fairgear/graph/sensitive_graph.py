@@ -73,6 +73,21 @@ class SensitiveGraph(Data):  # type: ignore[misc]  # PyG ships no types
         directed: whether edges have a direction.
         edge_weight: (E,), positive finite floats, one a column of `edge_index` and sorted with it;
             equal in both directions of an undirected graph. None if all edges count alike.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import SensitiveGraph, undirected_edges
+        >>> graph = SensitiveGraph(
+        ...     x=torch.tensor([[0.1], [0.4], [0.9]]),
+        ...     edge_index=undirected_edges(torch.tensor([[0, 1], [1, 2]]), num_nodes=3),
+        ...     y=torch.tensor([0, 1, -1]),
+        ...     sens=torch.tensor([0, 1, 1]),
+        ...     feature_names=["income"],
+        ... )
+        >>> graph.num_nodes, graph.num_undirected_edges
+        (3, 2)
+        >>> graph.replace(sens=torch.tensor([1, 1, 1])).sens.tolist()
+        [1, 1, 1]
     """
 
     if TYPE_CHECKING:
@@ -329,6 +344,14 @@ def groups_around(graph: SensitiveGraph) -> Tensor:
 
     (n,) the mean of s where there are two groups or s is a number; (n, groups − 1) the share of
     each group but the first where there are more.
+
+    Example:
+        >>> from fairgear.graph import groups_around
+        >>> from fairgear.testing import toy_graph
+        >>> groups_around(toy_graph()).shape
+        torch.Size([160])
+        >>> groups_around(toy_graph(sens="categorical")).shape
+        torch.Size([160, 2])
     """
     if graph.continuous:
         return closed_neighborhood_mean(graph.sens, graph.edge_index, graph.edge_weight)
@@ -342,6 +365,12 @@ def groups_of(graph: SensitiveGraph, sens: Tensor | None = None) -> Tensor:
     """Everybody's group or, of a number, their range, one of the graph's five.
 
     `sens` are other values of the same attribute; the graph's own if not given.
+
+    Example:
+        >>> from fairgear.graph import groups_of
+        >>> from fairgear.testing import toy_graph
+        >>> groups_of(toy_graph(sens="continuous")).unique().tolist()
+        [0, 1, 2, 3, 4]
     """
     sens = graph.sens if sens is None else sens
     if not graph.continuous:
@@ -351,7 +380,15 @@ def groups_of(graph: SensitiveGraph, sens: Tensor | None = None) -> Tensor:
 
 
 def rows_of(graph: SensitiveGraph, nodes: Tensor | None, *, name: str = "nodes") -> Tensor:
-    """`nodes` as checked row numbers on the CPU; all rows if not given."""
+    """`nodes` as checked row numbers on the CPU; all rows if not given.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import rows_of
+        >>> from fairgear.testing import toy_graph
+        >>> rows_of(toy_graph(), torch.tensor([3, 1])).tolist()
+        [3, 1]
+    """
     return checked_rows(nodes, len(graph.x), name)
 
 

@@ -55,6 +55,13 @@ class SimilarityRule:
             both its ends have more than that many neighbours, and none is added.
         unit: a column and the number that it is divided by before rows are compared: rows hold a
             sensitive number as it is, whatever the scale of the others.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import SimilarityRule
+        >>> table = torch.tensor([[20.0], [22.0], [60.0], [61.0]], dtype=torch.float64)
+        >>> SimilarityRule(threshold=0.7).edges(table.numpy()).tolist()
+        [[0, 1, 2, 3], [1, 0, 3, 2]]
     """
 
     threshold: float
@@ -300,6 +307,12 @@ def similarity_edges(
         features: (n, c), finite; as they are, nothing is scaled.
         threshold: see `SimilarityRule`.
         neighbors: see `SimilarityRule`.
+
+    Example:
+        >>> import numpy as np
+        >>> from fairgear.graph import similarity_edges
+        >>> similarity_edges(np.array([[20.0], [22.0], [60.0], [61.0]]), threshold=0.7).tolist()
+        [[0, 1, 2, 3], [1, 0, 3, 2]]
     """
     table = features.cpu().numpy() if isinstance(features, Tensor) else features
     return SimilarityRule(threshold, neighbors).edges(np.asarray(table, dtype=np.float64))

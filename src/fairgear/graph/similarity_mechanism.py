@@ -36,6 +36,13 @@ class ColumnScale:
     Args:
         low, high: float64 (d,), the ends of each column.
         kept: a column that stays as it is: the sensitive one.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import ColumnScale
+        >>> scale = ColumnScale.of(torch.tensor([[1.0, 10.0], [3.0, 20.0], [2.0, 30.0]]))
+        >>> scale(torch.tensor([[2.0, 10.0]])).tolist()
+        [[0.0, -1.0]]
     """
 
     low: Tensor
@@ -73,7 +80,23 @@ class ColumnScale:
 
 @dataclass(frozen=True, eq=False)
 class SimilarityMechanism:
-    """How the features and edges of a graph follow from its table `raw`."""
+    """How the features and edges of a graph follow from its table `raw`.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import SimilarityRule, similarity_graph
+        >>> raw = torch.tensor([[20.0, 0], [22, 1], [60, 0], [61, 1]], dtype=torch.float64)
+        >>> graph = similarity_graph(
+        ...     raw,
+        ...     torch.tensor([0, 0, 1, 1]),
+        ...     raw[:, 1].long(),
+        ...     rule=SimilarityRule(0.7),
+        ...     sens_column=1,
+        ...     feature_names=["age", "sex"],
+        ... )
+        >>> graph.mechanism.rule.threshold
+        0.7
+    """
 
     rule: SimilarityRule
     scale: ColumnScale
@@ -105,6 +128,21 @@ def similarity_graph(
         join: gives `rule.edges(table)` by other means, such as `cached_edges`.
         scale: of the features; by default from the ends of each column.
         fields: others of `SensitiveGraph`, such as `name`.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import SimilarityRule, similarity_graph
+        >>> raw = torch.tensor([[20.0, 0], [22, 1], [60, 0], [61, 1]], dtype=torch.float64)
+        >>> graph = similarity_graph(
+        ...     raw,
+        ...     torch.tensor([0, 0, 1, 1]),
+        ...     raw[:, 1].long(),
+        ...     rule=SimilarityRule(0.7),
+        ...     sens_column=1,
+        ...     feature_names=["age", "sex"],
+        ... )
+        >>> graph.edge_index.tolist()
+        [[0, 1, 2, 3], [1, 0, 3, 2]]
     """
     raw = raw.to(torch.float64)
     node_id = torch.arange(len(raw)) if node_id is None else node_id

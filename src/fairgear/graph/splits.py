@@ -46,6 +46,13 @@ def split(
             training labels out of half of each class, a quarter each for validation and test).
         seed: the draw.
         train_labels: for `released`, how many training labels at most.
+
+    Example:
+        >>> from fairgear.graph import split
+        >>> from fairgear.testing import toy_graph
+        >>> graph = split(toy_graph(), "sixty-twenty-twenty", seed=1)
+        >>> int(graph.train_mask.sum()), int(graph.val_mask.sum()), int(graph.test_mask.sum())
+        (86, 29, 29)
     """
     draw = SPLITS[name]
     by_id = graph.canonical.rows.numpy()

@@ -28,6 +28,14 @@ class Target:
         kind: "binary", "multiclass" or "regression".
         classes: what the data call the classes, by number; none for numbers.
         mean, sd: of the known labels, for numbers; differences are told in units of `sd`.
+
+    Example:
+        >>> from fairgear.graph import Target
+        >>> from fairgear.testing import toy_graph
+        >>> Target().is_binary
+        True
+        >>> toy_graph("multiclass").target.classes
+        ('a', 'b', 'c')
     """
 
     kind: str = BINARY_KIND

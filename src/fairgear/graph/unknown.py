@@ -240,6 +240,16 @@ def complete(graph: SensitiveGraph, draw: int = 0, seed: int = 0) -> SensitiveGr
 
     Results depend on neither the order of the rows nor what `sens` holds for those who did not
     tell, so that a completed graph can be completed again.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.graph import complete
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> told = torch.arange(graph.num_nodes) % 4 > 0
+        >>> completed = complete(graph.replace(sens_known=told), seed=0)
+        >>> bool((completed.sens[told] == graph.sens[told]).all())
+        True
     """
     return Unknown(graph, seed=seed).completed(draw)
 

@@ -39,6 +39,12 @@ class Flips:
         error: Monte Carlo standard error of `rate` over the draws, NaN with a single one: how
             much the choice of draws matters, not how much the choice of people does.
         by_node: share of the draws in which each person flips; `rate_interval` takes it.
+
+    Example:
+        >>> from fairgear.metrics import flips
+        >>> found = flips([0, 1, 1, 0], [1, 1, 0, 0])
+        >>> found.rate, found.gains, found.losses
+        (0.5, 0.25, 0.25)
     """
 
     rate: float
@@ -59,6 +65,14 @@ class AverageFlips:
         error: Monte Carlo standard error of `rate`. A world with one draw adds nothing to it
             (at r = 0 and r = 1 there is only one); NaN if no world has several.
         by_node: mean over the worlds of each person's share of flips; `rate_interval` takes it.
+
+    Example:
+        >>> from fairgear.metrics import over_rates
+        >>> average = over_rates([0, 1, 1, 0], {0.0: [0, 1, 0, 0], 1.0: [1, 1, 1, 1]})
+        >>> average.rate, average.by_world[1.0].rate
+        (0.375, 0.5)
+        >>> average.by_node.tolist()
+        [0.5, 0.0, 0.5, 0.5]
     """
 
     rate: float
@@ -71,6 +85,14 @@ def flips(factual: Values, counterfactual: Draws, how: Disagreement = TWO_CLASSE
     """Flips between the factual world and one or several draws of a counterfactual one.
 
     `how` says which answers differ, where they are not of two classes.
+
+    Example:
+        >>> from fairgear.metrics import flips
+        >>> found = flips([0, 1, 1, 0], [[0, 1, 0, 0], [1, 1, 0, 0]])
+        >>> found.rate, found.draws
+        (0.375, (0.25, 0.5))
+        >>> found.by_node.tolist()
+        [0.5, 0.0, 1.0, 0.0]
     """
     first = _answers("factual", factual, how)
     return _flips(first[None, :], _label_draws("counterfactual", counterfactual, how), how)
@@ -82,6 +104,12 @@ def over_rates(
     """δCF of whole-graph interventions: the mean over the rates r of the flips at each.
 
     `worlds` has, for each rate r of people set to 1, the predicted labels of one or several draws.
+
+    Example:
+        >>> from fairgear.metrics import over_rates
+        >>> average = over_rates([0, 1, 1, 0], {0.0: [0, 1, 0, 0], 1.0: [1, 1, 1, 1]})
+        >>> average.rate
+        0.375
     """
     _at_least(1, worlds)
     by_rate = {rate: flips(factual, draws, how) for rate, draws in worlds.items()}
@@ -96,6 +124,15 @@ def between_worlds(worlds: Mapping[Any, Draws], how: Disagreement = TWO_CLASSES)
 
     Two worlds with equally many draws are matched draw by draw; a single draw is matched with
     each of the other world's.
+
+    Example:
+        >>> from fairgear.metrics import between_worlds
+        >>> worlds = {0.0: [0, 1, 0, 0], 0.5: [0, 1, 1, 0], 1.0: [1, 1, 1, 0]}
+        >>> average = between_worlds(worlds)
+        >>> {pair: found.rate for pair, found in average.by_world.items()}
+        {(0.0, 0.5): 0.25, (0.0, 1.0): 0.5, (0.5, 1.0): 0.25}
+        >>> round(average.rate, 3)
+        0.333
     """
     _at_least(2, worlds)
     drawn = {key: _label_draws(f"world {key}", draws, how) for key, draws in worlds.items()}

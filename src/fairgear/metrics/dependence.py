@@ -14,6 +14,11 @@ def r2(pred: Values, summary: Values) -> float:
     value of the closed one-hop neighbourhood, `fairgear.graph.closed_neighborhood_mean`. NaN if
     the predictions are constant (there is nothing to explain) or the summary is (a zero would
     claim that no dependence was found where none could be measured).
+
+    Example:
+        >>> from fairgear.metrics import r2
+        >>> round(r2([0, 1, 1, 0], [0.2, 0.9, 0.6, 0.5]), 3)
+        0.64
     """
     labels, means = as_labels("pred", pred), as_finite("summary", summary)
     same_length(pred=labels, summary=means)

@@ -78,6 +78,14 @@ def paired_interval(
         clusters: the community of each person.
         level: probability that the interval covers, at least.
         regions: larger groups of each person, as in `rate_interval`.
+
+    Example:
+        >>> from fairgear.metrics import paired_interval
+        >>> first = [1] * 90 + [0] * 10
+        >>> second = [1] * 70 + [0] * 30
+        >>> interval = paired_interval(first, second, [person // 5 for person in range(100)])
+        >>> round(interval.low, 2), round(interval.high, 2)
+        (-0.01, 0.43)
     """
     one, label = clustered_shares("first", first, clusters, level)
     other = as_shares("second", second)
@@ -96,7 +104,23 @@ def paired_interval(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairedPredictions:
-    """What two models predict for the same people."""
+    """What two models predict for the same people.
+
+    Example:
+        >>> import numpy as np
+        >>> from fairgear.metrics import PairedPredictions, accuracy
+        >>> y = np.array([0, 1, 1, 0])
+        >>> pair = PairedPredictions(
+        ...     y=y,
+        ...     sens=np.array([0, 0, 1, 1]),
+        ...     summary=np.array([0.5, 0.0, 1.0, 0.5]),
+        ...     clusters=np.array([0, 0, 1, 1]),
+        ...     scores=(np.array([0.1, 0.8, 0.9, 0.2]), np.array([0.4, 0.3, 0.7, 0.6])),
+        ...     labels=(np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1])),
+        ... )
+        >>> [accuracy(pair.y, labels) for labels in pair.labels]
+        [1.0, 0.5]
+    """
 
     y: Integers
     """−1 if unknown."""
@@ -124,6 +148,27 @@ def difference_intervals(
 
     `first` and `second` are the models' estimates, with intervals of the same level; `draws` and
     `seed` are those of the resamples.
+
+    Example:
+        >>> import numpy as np
+        >>> from fairgear.metrics import PairedPredictions, evaluate_predictions
+        >>> from fairgear.metrics import difference_intervals
+        >>> rng = np.random.default_rng(0)
+        >>> y, sens = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
+        >>> clusters = np.arange(200) // 5
+        >>> summary = rng.random(200)
+        >>> models = [np.clip(y * 0.4 + rng.random(200) * size, 0, 1) for size in (0.6, 0.9)]
+        >>> labels = [(scores > 0.5).astype(np.int64) for scores in models]
+        >>> estimates = [
+        ...     evaluate_predictions(
+        ...         y, scores, chosen, sensitive_features=sens, summary=summary, clusters=clusters
+        ...     )
+        ...     for scores, chosen in zip(models, labels)
+        ... ]
+        >>> pair = PairedPredictions(y, sens, summary, clusters, tuple(models), tuple(labels))
+        >>> interval = difference_intervals(pair, *estimates)["accuracy"]
+        >>> interval.low > 0
+        True
     """
     known, intervals = pair.y >= 0, {"accuracy": UNDEFINED}
     if known.any():

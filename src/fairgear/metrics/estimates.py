@@ -46,7 +46,13 @@ from fairgear.registry import Registry
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure of predictions, as `audit.json` (`name`) and tables (`label`) call it."""
+    """A measure of predictions, as `audit.json` (`name`) and tables (`label`) call it.
+
+    Example:
+        >>> from fairgear.metrics import METRICS
+        >>> METRICS["auroc"].label, METRICS["auroc"].direction
+        ('AUROC', 'higher')
+    """
 
     name: str
     label: str
@@ -112,6 +118,13 @@ class Estimate:
         signed: for ΔDP and ΔEO group 1 minus group 0, for R² the correlation; else NaN.
         signed_interval: of `signed`; if it contains 0, `interval` starts at 0.
         error: Monte Carlo standard error of the draws, for counterfactual measures; else NaN.
+
+    Example:
+        >>> from fairgear.metrics import flip_estimate, flips
+        >>> found = flips([0, 1, 1, 0] * 25, [0, 1, 1, 0] * 24 + [1, 1, 1, 0])
+        >>> estimate = flip_estimate(found, [person // 4 for person in range(100)])
+        >>> estimate.value, round(estimate.interval.high, 2)
+        (0.01, 0.07)
     """
 
     value: float
@@ -138,6 +151,25 @@ def evaluate_predictions(
     AUROC is that of `scores`, all else that of the predicted labels `pred`. `summary`, for R², is
     the mean sensitive value of the closed neighbourhood, `clusters` the community of each person;
     `draws` and `seed` are those of the resamples.
+
+    Example:
+        >>> import numpy as np
+        >>> from fairgear.metrics import evaluate_predictions
+        >>> rng = np.random.default_rng(0)
+        >>> y, sens = rng.integers(0, 2, 100), rng.integers(0, 2, 100)
+        >>> scores = 0.3 * y + 0.7 * rng.random(100)
+        >>> estimates = evaluate_predictions(
+        ...     y,
+        ...     scores,
+        ...     (scores > 0.5).astype(int),
+        ...     sensitive_features=sens,
+        ...     summary=rng.random(100),
+        ...     clusters=np.arange(100) // 4,
+        ... )
+        >>> sorted(estimates)
+        ['accuracy', 'auroc', 'delta_dp', 'delta_eo', 'f1', 'r2']
+        >>> estimates["accuracy"].value
+        0.72
     """
     labels, predicted = as_labels("y", y), as_labels("pred", pred)
     ranked, means = as_scores("scores", scores), as_finite("summary", summary)
@@ -191,7 +223,17 @@ def flip_estimate(
     correlation: float = CORRELATION,
     regions: Values | None = None,
 ) -> Estimate:
-    """A flip rate or δCF with its interval over people and, apart, the error of its draws."""
+    """A flip rate or δCF with its interval over people and, apart, the error of its draws.
+
+    Example:
+        >>> from fairgear.metrics import flip_estimate, flips
+        >>> found = flips([0, 1, 1, 0] * 25, [0, 1, 1, 0] * 24 + [1, 1, 1, 0])
+        >>> estimate = flip_estimate(found, [person // 4 for person in range(100)])
+        >>> estimate.value
+        0.01
+        >>> round(estimate.interval.low, 3), round(estimate.interval.high, 3)
+        (0.0, 0.07)
+    """
     interval = rate_interval(
         flips.by_node, clusters, level=level, correlation=correlation, regions=regions
     )
@@ -201,7 +243,18 @@ def flip_estimate(
 def largest_estimate(
     flips: AverageFlips, clusters: Values, *, level: float = 0.95, regions: Values | None = None
 ) -> Estimate:
-    """The flips in the world that has most; ends that hold for all worlds at once (Bonferroni)."""
+    """The flips in the world that has most; ends that hold for all worlds at once (Bonferroni).
+
+    Example:
+        >>> from fairgear.metrics import largest_estimate, over_rates
+        >>> factual = [0, 1, 1, 0] * 25
+        >>> nobody, everybody = [0, 1, 1, 0] * 24 + [1] * 4, [0, 1, 1, 0] * 20 + [1, 1, 1, 0] * 5
+        >>> average = over_rates(factual, {0.0: nobody, 1.0: everybody})
+        >>> round(average.rate, 3)
+        0.03
+        >>> largest_estimate(average, [person // 4 for person in range(100)]).value
+        0.05
+    """
     each = 1 - (1 - level) / len(flips.by_world)
     worlds = flips.by_world.values()
     found = [flip_estimate(one, clusters, level=each, regions=regions) for one in worlds]

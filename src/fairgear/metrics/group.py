@@ -18,6 +18,14 @@ class GroupRow:
         selected: those predicted to be of class 1.
         positives: those of class 1; None if the labels are not known.
         true_positives: those of class 1 and predicted to be; None if the labels are not known.
+
+    Example:
+        >>> from fairgear.metrics import group_table
+        >>> first, second = group_table([1, 0, 1, 1], sensitive_features=[0, 0, 1, 1]).rows
+        >>> first
+        GroupRow(group=0, count=2, selected=1, positives=None, true_positives=None)
+        >>> second.selected / second.count
+        1.0
     """
 
     group: int
@@ -41,7 +49,14 @@ class GroupRow:
 
 @dataclass(frozen=True)
 class GroupTable:
-    """Both groups, with the signed differences between them (group 1 minus group 0)."""
+    """Both groups, with the signed differences between them (group 1 minus group 0).
+
+    Example:
+        >>> from fairgear.metrics import group_table
+        >>> table = group_table([1, 0, 1, 1], sensitive_features=[0, 0, 1, 1], y=[1, 0, 0, 1])
+        >>> table.selection_rate_difference, table.true_positive_rate_difference
+        (0.5, 0.0)
+    """
 
     rows: tuple[GroupRow, GroupRow]
 
@@ -57,7 +72,14 @@ class GroupTable:
 
 
 def group_table(pred: Values, *, sensitive_features: Values, y: Values | None = None) -> GroupTable:
-    """The table by group; it has true positive rates if the labels `y` are given."""
+    """The table by group; it has true positive rates if the labels `y` are given.
+
+    Example:
+        >>> from fairgear.metrics import group_table
+        >>> table = group_table([1, 0, 1, 1], sensitive_features=[0, 0, 1, 1])
+        >>> [(row.group, row.count, row.selected) for row in table.rows]
+        [(0, 2, 1), (1, 2, 2)]
+    """
     pred = as_labels("pred", pred)
     group = as_labels("sensitive_features", sensitive_features)
     same_length(pred=pred, sensitive_features=group)
@@ -77,7 +99,13 @@ def group_table(pred: Values, *, sensitive_features: Values, y: Values | None = 
 
 
 def delta_dp(pred: Values, *, sensitive_features: Values) -> float:
-    """ΔDP = |P(ŷ = 1 | s = 1) − P(ŷ = 1 | s = 0)|; NaN if a group is empty."""
+    """ΔDP = |P(ŷ = 1 | s = 1) − P(ŷ = 1 | s = 0)|; NaN if a group is empty.
+
+    Example:
+        >>> from fairgear.metrics import delta_dp
+        >>> delta_dp([1, 0, 1, 1], sensitive_features=[0, 0, 1, 1])
+        0.5
+    """
     table = group_table(pred, sensitive_features=sensitive_features)
     for row in table.rows:
         if row.count == 0:
@@ -86,7 +114,13 @@ def delta_dp(pred: Values, *, sensitive_features: Values) -> float:
 
 
 def delta_eo(y: Values, pred: Values, *, sensitive_features: Values) -> float:
-    """ΔEO = |P(ŷ = 1 | y = 1, s = 1) − P(ŷ = 1 | y = 1, s = 0)|; NaN if a group has no class 1."""
+    """ΔEO = |P(ŷ = 1 | y = 1, s = 1) − P(ŷ = 1 | y = 1, s = 0)|; NaN if a group has no class 1.
+
+    Example:
+        >>> from fairgear.metrics import delta_eo
+        >>> delta_eo([1, 1, 1, 0], [1, 0, 1, 1], sensitive_features=[0, 0, 1, 1])
+        0.5
+    """
     table = group_table(pred, sensitive_features=sensitive_features, y=y)
     for row in table.rows:
         if not row.positives:

@@ -40,7 +40,15 @@ CHUNK = 4_000_000
 
 @dataclass(frozen=True)
 class Interval:
-    """A two-sided interval; both ends are NaN if it is undefined."""
+    """A two-sided interval; both ends are NaN if it is undefined.
+
+    Example:
+        >>> from fairgear.metrics import rate_interval
+        >>> interval = rate_interval([0, 0, 1, 0] * 25, [person // 4 for person in range(100)])
+        >>> round(interval.low, 2), round(interval.high, 2)
+        (0.16, 0.35)
+        >>> low, high = interval
+    """
 
     low: float
     high: float
@@ -95,6 +103,15 @@ def cluster_bootstrap(
         draws: number of resamples.
         level: probability that the interval covers.
         seed: of the resamples.
+
+    Example:
+        >>> import numpy as np
+        >>> from fairgear.metrics import cluster_bootstrap
+        >>> right = np.array([1, 1, 0, 1, 0, 1, 1, 1, 0, 1])
+        >>> communities = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+        >>> interval = cluster_bootstrap(lambda w: w @ right / w.sum(axis=1), communities, seed=0)
+        >>> bool(interval.low < right.mean() < interval.high)
+        True
     """
     label = pooled(as_clusters("clusters", clusters, len(as_vector("clusters", clusters))))
     weights = multiplicities(label, draws=draws, seed=seed)
@@ -160,6 +177,11 @@ def draws_error(values: Values) -> float:
     """Monte Carlo standard error of the mean of independent draws; NaN with a single one.
 
     Reported apart from intervals: more draws make it smaller, more people do not.
+
+    Example:
+        >>> from fairgear.metrics import draws_error
+        >>> round(draws_error([0.10, 0.12, 0.14]), 4)
+        0.0115
     """
     array = as_vector("values", values).astype(np.float64)
     if len(array) < 2:

@@ -75,6 +75,13 @@ def rate_interval(
             people, m being the sizes of the communities. 1 lets whole communities flip as one.
         regions: larger groups of each person, such as `fairgear.graph.regions`, where communities
             that are linked may flip together.
+
+    Example:
+        >>> from fairgear.metrics import rate_interval
+        >>> communities = [person // 5 for person in range(100)]
+        >>> nobody = rate_interval([0] * 100, communities)
+        >>> nobody.low, round(nobody.high, 3)
+        (0.0, 0.064)
     """
     values, label = clustered_shares("hits", hits, clusters, level)
     if not 0 <= correlation <= 1:
@@ -163,6 +170,16 @@ def difference_interval(
     Bootstrap over communities, both groups of one together. If in a group only a few communities
     have a hit, or a miss, resamples say little: the interval is then combined from those of the
     two rates (`combined_interval`), as if the groups were independent. NaN if a group is empty.
+
+    Example:
+        >>> import numpy as np
+        >>> from fairgear.metrics import difference_interval
+        >>> rng = np.random.default_rng(0)
+        >>> sens = rng.integers(0, 2, 400)
+        >>> hits = rng.random(400) < 0.1 + 0.3 * sens
+        >>> interval = difference_interval(hits, np.arange(400) // 8, sensitive_features=sens)
+        >>> round(interval.low, 2), round(interval.high, 2)
+        (0.17, 0.33)
     """
     values, label = clustered_shares("hits", hits, clusters, level)
     group = as_labels("sensitive_features", sensitive_features)

@@ -11,7 +11,13 @@ from fairgear.metrics.inputs import Floats, Values, as_labels, as_scores, same_l
 
 
 def accuracy(y: Values, pred: Values) -> float:
-    """Share of people whose predicted label is their label."""
+    """Share of people whose predicted label is their label.
+
+    Example:
+        >>> from fairgear.metrics import accuracy
+        >>> accuracy([0, 1, 1, 0], [0, 1, 0, 0])
+        0.75
+    """
     y, pred = as_labels("y", y), as_labels("pred", pred)
     same_length(y=y, pred=pred)
     return float((y == pred).mean())
@@ -22,6 +28,11 @@ def f1(y: Values, pred: Values) -> float:
 
     Of class 1, not the average over both classes: the micro average equals accuracy. NaN only if
     nobody is of class 1 and nobody is predicted to be.
+
+    Example:
+        >>> from fairgear.metrics import f1
+        >>> round(f1([0, 1, 1, 0], [0, 1, 0, 0]), 3)
+        0.667
     """
     y, pred = as_labels("y", y), as_labels("pred", pred)
     same_length(y=y, pred=pred)
@@ -35,6 +46,11 @@ def auroc(y: Values, scores: Values) -> float:
     """Probability that class 1 has a higher score than class 0, ties counted half.
 
     Takes scores and refuses hard labels. NaN if only one class is present.
+
+    Example:
+        >>> from fairgear.metrics import auroc
+        >>> auroc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+        0.75
     """
     y, scores = as_labels("y", y), as_scores("scores", scores)
     same_length(y=y, scores=scores)
@@ -50,6 +66,16 @@ def weighted_auroc(y: Values, scores: Values) -> Callable[[Floats], Floats]:
     """AUROC as a function of weights (resamples, n), for `cluster_bootstrap`.
 
     It returns one AUROC per resample, NaN if a class has no weight.
+
+    Example:
+        >>> import numpy as np
+        >>> from fairgear.metrics import cluster_bootstrap, weighted_auroc
+        >>> y = np.tile([0, 1], 50)
+        >>> scores = np.linspace(0, 1, 100) + 0.3 * y
+        >>> statistic = weighted_auroc(y, scores)
+        >>> statistic(np.ones((1, 100))).round(3).tolist()
+        [0.762]
+        >>> interval = cluster_bootstrap(statistic, np.arange(100) // 4)
     """
     y, scores = as_labels("y", y), as_scores("scores", scores)
     same_length(y=y, scores=scores)

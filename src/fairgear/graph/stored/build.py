@@ -94,6 +94,17 @@ def build_stored(
         columns: what the columns mean; encoded and scaled as `from_tables` does.
         encoding: of a model's training table, to encode this one alike.
         memory: bytes of buffers, whatever the number of edges.
+
+    Example:
+        >>> import pandas as pd
+        >>> from fairgear.graph import TableColumns, build_stored, open_stored
+        >>> people = pd.DataFrame({"sex": [0, 1] * 4, "age": range(30, 38), "approved": [0, 0, 1, 1] * 2})
+        >>> people.to_parquet("people.parquet")
+        >>> pd.DataFrame({"a": range(7), "b": range(1, 8)}).to_parquet("edges.parquet")
+        >>> columns = TableColumns(sensitive="sex", label="approved")
+        >>> meta = build_stored("stored", "edges.parquet", "people.parquet", columns)
+        >>> open_stored("stored").num_undirected_edges
+        7
     """
     if memory < LEAST:
         raise ParameterError("memory", memory, f"{LEAST} bytes or more", "use 256 MB")

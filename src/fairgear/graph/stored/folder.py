@@ -164,6 +164,14 @@ def open_stored(folder: Path | str, *, verify: bool = False) -> SensitiveGraph:
     Args:
         folder: that `build_stored` or `write_stored` wrote.
         verify: read and compare everything now.
+
+    Example:
+        >>> from fairgear.graph import open_stored, write_stored
+        >>> from fairgear.testing import toy_graph
+        >>> meta = write_stored(toy_graph(), "stored")
+        >>> graph = open_stored("stored")
+        >>> graph.num_nodes
+        160
     """
     folder = Path(folder)
     meta = read_meta(folder)
@@ -255,6 +263,13 @@ def write_stored(graph: SensitiveGraph, folder: Path | str) -> dict[str, Any]:
 
     Fields, masks, names and encoding are kept. What made the graph is not: the counterfactual
     worlds of a stored graph are those of a fitted model.
+
+    Example:
+        >>> from fairgear.graph import write_stored
+        >>> from fairgear.testing import toy_graph
+        >>> meta = write_stored(toy_graph(), "stored")
+        >>> meta["nodes"]
+        160
     """
     lost = [key for key in ("mechanism", "latent", "raw") if graph.get(key) is not None]
     folder = Path(folder)

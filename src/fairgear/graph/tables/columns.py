@@ -76,6 +76,12 @@ class TableColumns:
             source says (a NetworkX DiGraph, some arcs of PyG without their twins), else not.
         weight: the column of the edge list, or the attribute of edges, with their weights.
         name: of the graph, for people.
+
+    Example:
+        >>> from fairgear.graph import TableColumns
+        >>> columns = TableColumns(sensitive="race,sex", label="approved", drop=["name"])
+        >>> columns.missing
+        'refuse'
     """
 
     sensitive: str

@@ -40,8 +40,23 @@ def from_tables(
             read as people alone, with groups and labels and no features: enough to audit scores.
         columns: the fields of `TableColumns`, such as `label="approved", sensitive="sex"`.
 
-    >>> from_tables(people, friends, label="approved", sensitive="sex")  # doctest: +SKIP
-    >>> from_tables(people, label="approved", sensitive="sex", similarity=0.7)  # doctest: +SKIP
+
+    Example:
+        >>> import pandas as pd
+        >>> from fairgear.graph import from_tables
+        >>> people = pd.DataFrame(
+        ...     {
+        ...         "id": ["ann", "bob", "eve", "kim"],
+        ...         "sex": ["f", "m", "f", "m"],
+        ...         "income": [3, 5, 4, 6],
+        ...         "approved": ["no", "yes", "yes", "no"],
+        ...     }
+        ... )
+        >>> friends = pd.DataFrame({"a": ["ann", "bob", "eve"], "b": ["bob", "eve", "kim"]})
+        >>> graph = from_tables(people, friends, label="approved", sensitive="sex")
+        >>> graph.feature_names
+        ['sex', 'income']
+        >>> alike = from_tables(people, label="approved", sensitive="sex", similarity=0.7)
     """
     for what, table in (("nodes", nodes), ("edges", edges)):
         if not isinstance(table, pd.DataFrame) and (what == "nodes" or table is not None):
@@ -61,6 +76,15 @@ def from_scipy(
             with `directed` from its row to its column. With any `weight`, entries are weights.
         nodes: row i is the person of row and column i.
         columns: the fields of `TableColumns`.
+
+    Example:
+        >>> import pandas as pd
+        >>> import scipy.sparse as sp
+        >>> from fairgear.graph import from_scipy
+        >>> people = pd.DataFrame({"sex": ["f", "m", "f"], "income": [3, 5, 4], "approved": [0, 1, 1]})
+        >>> adjacency = sp.csr_array(([1, 1], ([0, 1], [1, 2])), shape=(3, 3))
+        >>> from_scipy(adjacency, people, sensitive="sex", label="approved").num_undirected_edges
+        2
     """
     known: bool = sparse.issparse(adjacency)
     if not known:
@@ -93,6 +117,16 @@ def from_networkx(graph: Any, **columns: Unpack[ColumnOptions]) -> SensitiveGrap
         graph: of any kind; of parallel edges the first counts. A node's key is its id, unless an
             attribute is. Weights are read from the attribute that `weight` names.
         columns: the fields of `TableColumns`; with `similarity` for a graph without edges.
+
+    Example:
+        >>> import networkx as nx
+        >>> from fairgear.graph import from_networkx
+        >>> people = nx.karate_club_graph()
+        >>> nx.set_node_attributes(people, {person: person % 2 for person in people}, "sex")
+        >>> nx.set_node_attributes(people, dict(people.degree()), "friends")
+        >>> graph = from_networkx(people, sensitive="sex", label="club")
+        >>> graph.num_nodes, graph.num_undirected_edges
+        (34, 78)
     """
     return network_source(graph, TableColumns(**columns)).graph()
 
@@ -126,6 +160,19 @@ def from_pyg(data: Data, **columns: Unpack[ColumnOptions]) -> SensitiveGraph:
         columns: the fields of `TableColumns`. A column is one of `x`, by its name in
             `data.feature_names` or as x0, x1, …, or an attribute with one value a node; the label
             is `y` if not given. Label and attribute are −1 where unknown.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> from fairgear.graph import from_pyg
+        >>> data = Data(
+        ...     x=torch.tensor([[0.1, 0.0], [0.5, 1.0], [0.3, 1.0], [0.2, 0.0]]),
+        ...     edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]),
+        ...     y=torch.tensor([0, 1, 1, 0]),
+        ... )
+        >>> graph = from_pyg(data, sensitive="x1")
+        >>> graph.sens.tolist()
+        [0, 1, 1, 0]
     """
     if "label" not in columns and "y" in data:
         columns["label"] = "y"
