@@ -22,6 +22,13 @@ def node_uniform(node_id: Tensor, seed: int, stream: str = "") -> Tensor:
 
     Reordering the nodes reorders the numbers and changes none of them. Different `stream`s are
     independent.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.causal import node_uniform
+        >>> first = node_uniform(torch.tensor([4, 9]), seed=0)
+        >>> bool((node_uniform(torch.tensor([9, 4]), seed=0) == first.flip(0)).all())
+        True
     """
     return torch.from_numpy(_uniform(node_hash(node_id.cpu().numpy(), seed, stream)))
 
@@ -29,7 +36,15 @@ def node_uniform(node_id: Tensor, seed: int, stream: str = "") -> Tensor:
 def pair_uniform(
     first: NDArray[np.int64], second: NDArray[np.int64], seed: int, stream: str = ""
 ) -> NDArray[np.float64]:
-    """One uniform number in [0, 1) per pair of node ids, the same for (i, j) and (j, i)."""
+    """One uniform number in [0, 1) per pair of node ids, the same for (i, j) and (j, i).
+
+    Example:
+        >>> import numpy as np
+        >>> from fairgear.causal import pair_uniform
+        >>> one, two = np.array([4]), np.array([9])
+        >>> bool(pair_uniform(one, two, seed=0) == pair_uniform(two, one, seed=0))
+        True
+    """
     low, high = np.minimum(first, second), np.maximum(first, second)
     return _uniform(mix(node_hash(low, seed, stream) ^ high.astype(np.uint64)))
 

@@ -31,6 +31,15 @@ class CausalModel(ABC):
     exactly. Shared noise: every world uses the same noise, one draw per person and per pair, a
     function of the seed and the node ids, so two worlds differ only by what the attribute
     changes. `docs/causal-models.md` says how to write your own.
+
+    Example:
+        >>> import torch
+        >>> import fairgear as fg
+        >>> graph = fg.datasets.load("synthetic", seed=0, n=200)
+        >>> model = fg.causal.for_graph(graph)
+        >>> world = model.counterfactual(graph, torch.ones(200, dtype=torch.int64))
+        >>> int(world.sens.sum()), world.num_nodes
+        (200, 200)
     """
 
     name: ClassVar[str]
@@ -179,7 +188,15 @@ class CausalModel(ABC):
 
 
 class FeatureCausalModel(CausalModel):
-    """A causal model that moves the rows of a table by a feature model, and edges after them."""
+    """A causal model that moves the rows of a table by a feature model, and edges after them.
+
+    Example:
+        >>> from fairgear.causal import FeatureCausalModel, for_graph
+        >>> from fairgear.testing import toy_graph
+        >>> model = for_graph(toy_graph())
+        >>> isinstance(model, FeatureCausalModel), model.features
+        (True, 'shift')
+    """
 
     feature_model: FeatureModel
 

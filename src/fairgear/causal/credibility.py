@@ -41,6 +41,13 @@ class Credibility:
         unsteadiness: half of how far maps fitted on two halves of the people lie apart, which is
             about how far the map would be another with other people, relative to how far it
             moves people; NaN where nothing was fitted.
+
+    Example:
+        >>> from fairgear.causal import Credibility
+        >>> Credibility(auroc=0.56, broken=0.0, order="").credible
+        True
+        >>> Credibility(auroc=0.93, broken=0.0, order="").credible
+        False
     """
 
     auroc: float
@@ -97,6 +104,18 @@ def credibility(
     Moved values are rounded to the nearest value that the column really has, so that nobody is
     recognised by a fraction of a child. Of a number, a random half of the people are moved and the
     others are real, and the classifier sees the number: does what goes with it look alike?
+
+    Example:
+        >>> import torch
+        >>> import fairgear as fg
+        >>> from fairgear.causal import credibility
+        >>> graph = fg.datasets.load("synthetic", seed=0)
+        >>> model = fg.causal.for_graph(graph)
+        >>> everybody = torch.ones(graph.num_nodes, dtype=torch.int64)
+        >>> worlds = {value: model.counterfactual(graph, value * everybody) for value in (0, 1)}
+        >>> found = credibility(graph, worlds)
+        >>> found.credible
+        True
     """
     support = Support.of(graph)
     ids, sens = graph.node_id.cpu(), graph.sens.cpu().numpy()
@@ -188,7 +207,16 @@ class Support:
 
 
 def unsteadiness(one: Floats, other: Floats, moved: Floats, table: Floats) -> float:
-    """See `Credibility`; everything is measured in standard deviations of the columns."""
+    """See `Credibility`; everything is measured in standard deviations of the columns.
+
+    Example:
+        >>> import numpy as np
+        >>> from fairgear.causal import unsteadiness
+        >>> table = np.random.default_rng(0).normal(size=(100, 2))
+        >>> moved = table + 1
+        >>> unsteadiness(moved, moved, moved, table)
+        0.0
+    """
     spread = table.std(axis=0)
     used = spread > 0
     apart, far = (np.abs(a - b)[:, used] / spread[used] for a, b in ((one, other), (moved, table)))

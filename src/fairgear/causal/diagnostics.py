@@ -51,6 +51,13 @@ class Effect:
         edges_added, edges_removed: against the factual graph.
         labels_changed: number of known labels that change.
         before, after: the two graphs.
+
+    Example:
+        >>> import fairgear as fg
+        >>> graph = fg.datasets.load("synthetic", seed=0, n=200)
+        >>> effect = fg.causal.for_graph(graph).diagnostics(graph).effects[0]
+        >>> effect.intervention, effect.people_set
+        ('all 0', 0.335)
     """
 
     intervention: str
@@ -87,6 +94,15 @@ class Diagnostics:
         diagram: the parents of each node of the user's diagram, the attribute among them; empty
             without one.
         resolving: the nodes that keep their values.
+
+    Example:
+        >>> import fairgear as fg
+        >>> graph = fg.datasets.load("synthetic", seed=0, n=200)
+        >>> found = fg.causal.for_graph(graph).diagnostics(graph)
+        >>> found.model, found.exact
+        ('synthetic', True)
+        >>> [effect.intervention for effect in found.effects]
+        ['all 0', 'all 1', 'half']
     """
 
     model: str
@@ -152,7 +168,18 @@ def diagnose(
 
 
 def edge_changes(before: SensitiveGraph, after: SensitiveGraph) -> tuple[Tensor, Tensor]:
-    """Edges added and removed, each (2, m): once, the smaller row first, or arcs."""
+    """Edges added and removed, each (2, m): once, the smaller row first, or arcs.
+
+    Example:
+        >>> import torch
+        >>> import fairgear as fg
+        >>> from fairgear.causal import edge_changes, for_graph
+        >>> graph = fg.datasets.load("synthetic", seed=0, n=200)
+        >>> everybody = torch.ones(200, dtype=torch.int64)
+        >>> added, removed = edge_changes(graph, for_graph(graph).counterfactual(graph, everybody))
+        >>> added.shape[0], removed.shape[0]
+        (2, 2)
+    """
     n = len(before.x)
     old, new = (_pairs(graph, n) for graph in (before, after))
     added, removed = new[~torch.isin(new, old)], old[~torch.isin(old, new)]

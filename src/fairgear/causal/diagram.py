@@ -39,6 +39,18 @@ class Diagram:
         parents: of each node that has any.
         resolving: nodes that keep their values whatever the attribute is.
         sensitive: the attribute's node; the name of its column, if the table has one.
+
+    Example:
+        >>> from fairgear.causal import Diagram, FeatureSequential, with_features
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> graph.feature_names
+        ['x0', 'x1', 'x2', 'x3', 'x4']
+        >>> diagram = Diagram({"x3": ["x2"]}, sensitive="x2")
+        >>> model = with_features(FeatureSequential(diagram=diagram), graph)
+        >>> changed = model.counterfactual(graph, 1 - graph.sens).x != graph.x
+        >>> changed.any(dim=0).tolist()
+        [False, False, True, True, False]
     """
 
     parents: Mapping[str, Sequence[str]]

@@ -27,6 +27,12 @@ def frame_of(graph: SensitiveGraph, sensitive: str = "s") -> pd.DataFrame:
 
     A category is one column of text. The attribute is 0 or 1, or a number, under its own name if it
     is among the features, else as `sensitive`.
+
+    Example:
+        >>> from fairgear.causal import frame_of
+        >>> from fairgear.testing import toy_graph
+        >>> list(frame_of(toy_graph()).columns)
+        ['x2', 'x0', 'x1', 'x3', 'x4']
     """
     table = graph.x if not isinstance(graph.mechanism, SimilarityMechanism) else graph.raw
     assert table is not None, "a graph with a rule has its table"
@@ -51,6 +57,20 @@ class DowhyFeatures(FeatureModel):
             `frame_of(graph)`, fitted.
         resolving: columns that keep their values.
         sensitive: the attribute's node, where the table has no column for it.
+
+    Example:
+        >>> import networkx as nx
+        >>> from dowhy import gcm
+        >>> from fairgear.causal import DowhyFeatures, frame_of, with_features
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> model = gcm.InvertibleStructuralCausalModel(nx.DiGraph([("x2", "x3")]))
+        >>> model.set_causal_mechanism("x2", gcm.EmpiricalDistribution())
+        >>> model.set_causal_mechanism("x3", gcm.AdditiveNoiseModel(gcm.ml.create_linear_regressor()))
+        >>> gcm.fit(model, frame_of(graph)[["x2", "x3"]])
+        >>> moved = with_features(DowhyFeatures(model), graph).counterfactual(graph, 1 - graph.sens)
+        >>> (moved.x != graph.x).any(dim=0).tolist()
+        [False, False, True, True, False]
     """
 
     name = "dowhy"

@@ -46,6 +46,15 @@ class FittedCausalModel(FeatureCausalModel):
         exact_up_to: up to this many people, every pair is considered for a new edge; beyond, only
             pairs two steps apart or near each other.
         seed: which non-edges of a large graph are used to fit, and which pairs are held out.
+
+    Example:
+        >>> from fairgear.causal import FittedCausalModel
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> model = FittedCausalModel(features="quantile").fit(graph)
+        >>> world = model.counterfactual(graph, 1 - graph.sens)
+        >>> world.num_nodes == graph.num_nodes
+        True
     """
 
     name = "fitted"

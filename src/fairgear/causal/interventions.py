@@ -23,7 +23,14 @@ MIXED = 0.5
 
 
 def as_assignment(graph: SensitiveGraph, sens: Tensor | float) -> Tensor:
-    """`sens`, one value for everybody or one each, as a checked vector (n,) like the graph's."""
+    """`sens`, one value for everybody or one each, as a checked vector (n,) like the graph's.
+
+    Example:
+        >>> from fairgear.causal import as_assignment
+        >>> from fairgear.testing import toy_graph
+        >>> as_assignment(toy_graph(), 1).unique().tolist()
+        [1]
+    """
     n = graph.sens.shape[0]
     if isinstance(sens, int) or (isinstance(sens, float) and graph.continuous):
         sens = torch.full((n,), sens, device=graph.sens.device, dtype=graph.sens.dtype)
@@ -52,6 +59,12 @@ def at_rate(graph: SensitiveGraph, rate: float, *, draw: int = 0, seed: int = 0)
 
     Exactly round(rate · n) people are set, those with the smallest noise, so the people set at a
     lower rate stay set at a higher one.
+
+    Example:
+        >>> from fairgear.causal import at_rate
+        >>> from fairgear.testing import toy_graph
+        >>> int(at_rate(toy_graph(), 0.25).sum())
+        40
     """
     if not 0 <= rate <= 1:
         raise ParameterError("rate", rate, "0 to 1", "give the share of people to set to 1")
@@ -66,6 +79,14 @@ def whole_graph(graph: SensitiveGraph) -> tuple[float, ...]:
 
     With two groups these are the rates 0, 0.5 and 1 of people set to 1. Of many groups, the largest
     are set. A number has everybody at each of its `LEVELS`.
+
+    Example:
+        >>> from fairgear.causal import whole_graph
+        >>> from fairgear.testing import toy_graph
+        >>> whole_graph(toy_graph())
+        (0.0, 0.5, 1.0)
+        >>> whole_graph(toy_graph(sens="continuous"))
+        (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
     """
     if graph.continuous:
         return tuple(sorted([MIXED, *map(float, range(len(LEVELS)))]))
@@ -74,7 +95,15 @@ def whole_graph(graph: SensitiveGraph) -> tuple[float, ...]:
 
 
 def intervention_name(graph: SensitiveGraph, which: float) -> str:
-    """The name of a whole-graph intervention."""
+    """The name of a whole-graph intervention.
+
+    Example:
+        >>> from fairgear.causal import intervention_name, whole_graph
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> [intervention_name(graph, which) for which in whole_graph(graph)]
+        ['rate 0', 'rate 0.5', 'rate 1']
+    """
     if graph.continuous:
         return "mixed" if which == MIXED else f"quantile {LEVELS[int(which)]:g}"
     if graph.num_groups == 2:
@@ -83,7 +112,15 @@ def intervention_name(graph: SensitiveGraph, which: float) -> str:
 
 
 def assigned(graph: SensitiveGraph, which: float, *, draw: int = 0, seed: int = 0) -> Tensor:
-    """Everybody's value under a whole-graph intervention; `draw` and `seed` are for `MIXED`."""
+    """Everybody's value under a whole-graph intervention; `draw` and `seed` are for `MIXED`.
+
+    Example:
+        >>> from fairgear.causal import MIXED, assigned, whole_graph
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> {which: int(assigned(graph, which).sum()) for which in whole_graph(graph)}
+        {0.0: 0, 0.5: 80, 1.0: 160}
+    """
     if which != MIXED and graph.continuous:
         value = quantile_levels(graph.sens.cpu().numpy())[int(which)]
         return torch.full_like(graph.sens, float(value))
@@ -114,6 +151,15 @@ def changed_groups(graph: SensitiveGraph, rows: Tensor, *, seed: int = 0) -> Ten
     """Another group for each of some people, for the intervention *self*; 1 − s of two groups.
 
     Of a number, the value of somebody who has another one; their own if nobody has.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.causal import changed_groups
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> rows = torch.tensor([0, 5, 9])
+        >>> bool((changed_groups(graph, rows) == 1 - graph.sens[rows]).all())
+        True
     """
     own, ids = (of[rows.to(of.device)].cpu() for of in (graph.sens, graph.node_id))
     if graph.continuous:
@@ -129,12 +175,27 @@ def changed_groups(graph: SensitiveGraph, rows: Tensor, *, seed: int = 0) -> Ten
 
 
 def flipped(graph: SensitiveGraph, node: int) -> Tensor:
-    """The factual values of two groups with one person's flipped: the intervention *self*."""
+    """The factual values of two groups with one person's flipped: the intervention *self*.
+
+    Example:
+        >>> from fairgear.causal import flipped
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> (flipped(graph, 7) != graph.sens).nonzero().tolist()
+        [[7]]
+    """
     return with_group(graph, node, 1 - int(graph.sens[node]))
 
 
 def with_group(graph: SensitiveGraph, node: int, group: float) -> Tensor:
-    """The factual values but for one person's."""
+    """The factual values but for one person's.
+
+    Example:
+        >>> from fairgear.causal import with_group
+        >>> from fairgear.testing import toy_graph
+        >>> with_group(toy_graph(sens="categorical"), node=7, group=2)[7].item()
+        2
+    """
     sens = graph.sens.clone()
     sens[node] = group
     return sens
@@ -146,6 +207,13 @@ def at_random(graph: SensitiveGraph, *, draw: int = 0, seed: int = 0) -> Tensor:
     For people whose value stays this is the intervention *neighbours*, for the others *both*. Of
     a number hardly anybody would draw their own value: a random half keep it, as with two groups,
     and the others get somebody's.
+
+    Example:
+        >>> from fairgear.causal import at_random
+        >>> from fairgear.testing import toy_graph
+        >>> drawn = at_random(toy_graph(), seed=1)
+        >>> drawn.unique().tolist()
+        [0, 1]
     """
     noise = node_uniform(graph.node_id, seed, f"random{draw}")
     if graph.continuous:
@@ -163,17 +231,44 @@ def _somebodys(graph: SensitiveGraph, noise: Tensor) -> Tensor:
 
 
 def attribute_only(graph: SensitiveGraph, sens: Tensor) -> SensitiveGraph:
-    """The factual graph with the attribute set, and its column if there is one."""
+    """The factual graph with the attribute set, and its column if there is one.
+
+    Example:
+        >>> from fairgear.causal import attribute_only
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> world = attribute_only(graph, 1 - graph.sens)
+        >>> bool((world.x[:, graph.sens_column] == world.sens).all())
+        True
+    """
     return graph.replace(x=_with_column(graph, graph.x, sens), sens=sens, mechanism=None)
 
 
 def features_only(graph: SensitiveGraph, world: SensitiveGraph) -> SensitiveGraph:
-    """The world's attribute and features on the factual edges."""
+    """The world's attribute and features on the factual edges.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.causal import features_only, for_graph
+        >>> graph = fg.datasets.load("synthetic", seed=0, n=200)
+        >>> world = for_graph(graph).counterfactual(graph, 1 - graph.sens)
+        >>> features_only(graph, world).edge_index.equal(graph.edge_index)
+        True
+    """
     return graph.replace(x=world.x, sens=world.sens, mechanism=None)
 
 
 def structure_only(graph: SensitiveGraph, world: SensitiveGraph) -> SensitiveGraph:
-    """The world's attribute and edges with the factual features."""
+    """The world's attribute and edges with the factual features.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.causal import for_graph, structure_only
+        >>> graph = fg.datasets.load("synthetic", seed=0, n=200)
+        >>> world = for_graph(graph).counterfactual(graph, 1 - graph.sens)
+        >>> structure_only(graph, world).edge_index.equal(world.edge_index)
+        True
+    """
     x = _with_column(graph, graph.x, world.sens)
     return graph.replace(
         x=x,
@@ -185,7 +280,15 @@ def structure_only(graph: SensitiveGraph, world: SensitiveGraph) -> SensitiveGra
 
 
 def structure_with(world: SensitiveGraph, x: Tensor) -> SensitiveGraph:
-    """The world with other features, except in the attribute's column."""
+    """The world with other features, except in the attribute's column.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.causal import structure_with
+        >>> graph = fg.datasets.load("synthetic", seed=0, n=200)
+        >>> structure_with(graph, 2 * graph.x).edge_index.equal(graph.edge_index)
+        True
+    """
     return world.replace(x=_with_column(world, x, world.sens), mechanism=None)
 
 
@@ -205,6 +308,14 @@ def released_world(
     (1 − share)·X + share·(s' − s)·Δ, where Δ is the difference of the groups' means, as in the
     authors' files of real graphs, share 0.05. The second shrinks features even where nobody's
     attribute changes; a placebo measures that effect.
+
+    Example:
+        >>> from fairgear.causal import for_graph, released_world
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> world = released_world(for_graph(graph), graph, 1)
+        >>> world.edge_index.equal(graph.edge_index), world.sens.unique().tolist()
+        (True, [1])
     """
     if share is None:
         share = 0.1 if model.exact else 0.05

@@ -43,6 +43,15 @@ class LocalWorld:
         added_weight: the weights of the edges that come, if edges have any.
         forgets: whether the graph's mechanism did not make this world.
         make: the whole graph by other means, where these fields may not say all.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.causal import for_graph
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> local = for_graph(graph).local(graph, torch.tensor([3]), 1 - graph.sens[3:4])
+        >>> local.rows.tolist()
+        [3]
     """
 
     factual: SensitiveGraph

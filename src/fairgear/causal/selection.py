@@ -24,6 +24,14 @@ def for_graph(graph: SensitiveGraph, people: Tensor | None = None) -> CausalMode
     """A fitted causal model: by the equations or the rule that made the graph, if it has any.
 
     `people` is a mask (n,) of those whom feature maps are learned from; everybody if not given.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> fg.causal.for_graph(fg.datasets.load("synthetic", seed=0)).name
+        'synthetic'
+        >>> fg.causal.for_graph(toy_graph()).name
+        'fitted'
     """
     if isinstance(graph.mechanism, SyntheticMechanism):
         return SyntheticCausalModel().fit(graph)
@@ -37,6 +45,12 @@ def named(name: str, graph: SensitiveGraph, people: Tensor | None = None) -> Cau
     graph's own kind of model with features moved that way, a name or MODULE:NAME of
     `CAUSAL_MODELS`, or a file: one that a causal model's `save` wrote, or a `Diagram`, along which
     features are then moved by conditional ranks.
+
+    Example:
+        >>> from fairgear.causal import named
+        >>> from fairgear.testing import toy_graph
+        >>> named("quantile", toy_graph()).features
+        'quantile'
     """
     if name == OWN:
         return for_graph(graph, people)
@@ -63,7 +77,16 @@ def named(name: str, graph: SensitiveGraph, people: Tensor | None = None) -> Cau
 def with_features(
     features: str | FeatureModel, graph: SensitiveGraph, people: Tensor | None = None
 ) -> FeatureCausalModel:
-    """The kind of causal model that a graph's edges call for, with features moved so; fitted."""
+    """The kind of causal model that a graph's edges call for, with features moved so; fitted.
+
+    Example:
+        >>> from fairgear.causal import with_features
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> model = with_features("gaussian", graph)
+        >>> model.counterfactual(graph, graph.sens).x.equal(graph.x)
+        True
+    """
     if isinstance(graph.mechanism, SimilarityMechanism):
         return SimilarityCausalModel(features).fit(graph, people)
     # Where edges have directions or weights, features alone move; "fitted" fits a law of them.

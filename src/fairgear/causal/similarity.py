@@ -33,6 +33,26 @@ class SimilarityCausalModel(FeatureCausalModel):
     Args:
         features: a feature model, or the name of one: "shift" (difference of the groups' means),
             "quantile" or another of `FEATURE_MODELS`.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.causal import for_graph
+        >>> from fairgear.graph import SimilarityRule, similarity_graph
+        >>> rows = torch.arange(40, dtype=torch.float64)
+        >>> raw = torch.stack([rows % 7, rows % 2], dim=1)
+        >>> graph = similarity_graph(
+        ...     raw,
+        ...     None,
+        ...     raw[:, 1].long(),
+        ...     rule=SimilarityRule(0.7),
+        ...     sens_column=1,
+        ...     feature_names=["income", "sex"],
+        ... )
+        >>> model = for_graph(graph)
+        >>> model.name
+        'similarity'
+        >>> model.counterfactual(graph, 1 - graph.sens).num_nodes
+        40
     """
 
     name = "similarity"

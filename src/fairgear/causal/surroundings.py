@@ -38,6 +38,17 @@ class Surroundings:
         x, sens: features (m, d) and attribute (m,) in their world; on the CPU.
         like: the factual graph.
         weight: (E,), of the edges; None if they have none.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.causal import Surroundings, for_graph
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> person = torch.tensor([3])
+        >>> world = for_graph(graph).local(graph, person, 1 - graph.sens[person])
+        >>> around = Surroundings.of([world], [person], hops=2)
+        >>> around.targets.shape, around.x.shape[0] < graph.num_nodes
+        ((1,), True)
     """
 
     world: Integers

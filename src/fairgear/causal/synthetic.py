@@ -77,6 +77,12 @@ class SyntheticSettings(Config):
         number: whether the label is a number, the score itself.
         continuous: whether s is a number, uniform on 0 to 1; `p` then says nothing.
         second_groups: values of a second attribute, which makes groups with the first; 1 is none.
+
+    Example:
+        >>> from fairgear.causal import SyntheticSettings, sample
+        >>> graph = sample(SyntheticSettings(n=300, groups=3), seed=0)
+        >>> graph.num_nodes, graph.num_groups
+        (300, 3)
     """
 
     n: Annotated[int, Range(1, 2**40)] = 2000
@@ -123,6 +129,12 @@ class SyntheticMechanism:
     """What a sampled graph keeps so that its counterfactuals can be computed exactly.
 
     `graph.latent` holds Z and, where features are noisy, E beside it.
+
+    Example:
+        >>> from fairgear.causal import sample
+        >>> mechanism = sample(seed=0).mechanism
+        >>> mechanism.settings.n, tuple(mechanism.v.shape)
+        (2000, (25,))
     """
 
     settings: SyntheticSettings
@@ -208,7 +220,14 @@ class SyntheticMechanism:
 def sample(
     settings: SyntheticSettings | None = None, *, seed: int = 0, name: str = "synthetic"
 ) -> SensitiveGraph:
-    """A graph of the synthetic model, with its exogenous variables; no masks yet."""
+    """A graph of the synthetic model, with its exogenous variables; no masks yet.
+
+    Example:
+        >>> from fairgear.causal import SyntheticSettings, sample
+        >>> graph = sample(SyntheticSettings(n=100), seed=1)
+        >>> graph.num_nodes, tuple(graph.latent.shape)
+        (100, (100, 50))
+    """
     settings = SyntheticSettings() if settings is None else settings
     rng = np.random.default_rng(check_seed("seed of the graph", seed))
     columns = torch.from_numpy(np.sort(rng.choice(settings.d_z, settings.d, replace=False)))
@@ -266,6 +285,16 @@ class SyntheticCausalModel(CausalModel):
     """The exact counterfactuals of a graph sampled from the synthetic model.
 
     The pairs that can be edges in some world are found once and serve every world.
+
+    Example:
+        >>> import fairgear as fg
+        >>> graph = fg.datasets.load("synthetic", seed=0, n=200)
+        >>> model = fg.causal.for_graph(graph)
+        >>> model.name, model.exact
+        ('synthetic', True)
+        >>> same = model.counterfactual(graph, graph.sens)
+        >>> bool((same.x == graph.x).all())
+        True
     """
 
     name = "synthetic"

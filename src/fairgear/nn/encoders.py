@@ -18,7 +18,19 @@ _BLOCK = 2**19
 
 
 class EgoEncoder(nn.Module):
-    """A stack of layers with dropout between them; the last is computed for the centre alone."""
+    """A stack of layers with dropout between them; the last is computed for the centre alone.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.egos import EgoIndex
+        >>> from fairgear.nn import ENCODERS
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> batch = EgoIndex.build(graph, k=5).batch(torch.tensor([0, 7]), graph.x)
+        >>> encoder = ENCODERS["graphsage"](graph.x.shape[1], 16, 2, 0.0)
+        >>> tuple(encoder(batch.x, batch.adjacency, batch.mask).shape)
+        (2, 16)
+    """
 
     layer: ClassVar[type[EgoLayer]]
 

@@ -33,6 +33,21 @@ class GraphVAE(nn.Module):
         latent: dimension of H.
         code: φ(s), which encoder and decoders read.
         directed: whether edges have directions; each arc is then decoded for itself.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.egos import EgoIndex
+        >>> from fairgear.nn import GraphVAE
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> batch = EgoIndex.build(graph, k=5).batch(torch.tensor([0, 7]), graph.x)
+        >>> sens = graph.sens[batch.n_id]
+        >>> vae = GraphVAE(features=graph.x.shape[1], hidden=16, latent=8)
+        >>> latent = vae.encode(batch.x, sens, batch.adjacency, batch.mask)
+        >>> tuple(vae.decode_features(latent.mean, 1 - sens).shape)
+        (2, 5, 5)
+        >>> tuple(vae.decode_edges(latent.mean, 1 - sens).shape)
+        (2, 5, 5)
     """
 
     def __init__(
@@ -84,6 +99,14 @@ class Discriminator(nn.Module):
     """Reads from the H of an ego the range of its mean sensitive value.
 
     Of several `values` of φ(s), the range of each.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.nn import Discriminator
+        >>> discriminator = Discriminator(latent=4, hidden=8, ranges=3)
+        >>> latent, mask = torch.zeros(2, 5, 4), torch.ones(2, 5, dtype=torch.bool)
+        >>> tuple(discriminator(latent, mask).shape)
+        (2, 3)
     """
 
     def __init__(self, latent: int, hidden: int, ranges: int, values: int = 1) -> None:

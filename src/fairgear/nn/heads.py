@@ -12,7 +12,14 @@ _LEVELS = 256
 
 
 class Classifier(nn.Module):
-    """f: a two-layer MLP with batch norm and ReLU; one logit a person, or several."""
+    """f: a two-layer MLP with batch norm and ReLU; one logit a person, or several.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.nn import Classifier
+        >>> tuple(Classifier(width=16, hidden=8, dropout=0.0)(torch.zeros(5, 16)).shape)
+        (5,)
+    """
 
     def __init__(self, width: int, hidden: int, dropout: float, outputs: int = 1) -> None:
         super().__init__()

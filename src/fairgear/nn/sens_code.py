@@ -18,6 +18,14 @@ class SensCode(nn.Module):
 
     Args:
         groups: how many there are; 0 for a number.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.nn import SensCode
+        >>> SensCode(groups=3)(torch.tensor([0, 1, 2])).tolist()
+        [[False, False], [True, False], [False, True]]
+        >>> SensCode()(torch.tensor([0, 1])).tolist()
+        [[0], [1]]
     """
 
     mean: Tensor

@@ -23,6 +23,18 @@ class Checkpoint:
     """One file that a training run writes regularly and resumes from.
 
     The key identifies the run by its settings and data. A file with another key is ignored.
+
+    Example:
+        >>> from pathlib import Path
+        >>> import torch
+        >>> from fairgear.training import Checkpoint
+        >>> checkpoint = Checkpoint(Path("state.safetensors"), key="settings and data")
+        >>> checkpoint.write({"weight": torch.ones(3)}, {"next_step": 10})
+        >>> tensors, facts = checkpoint.read()
+        >>> facts["next_step"]
+        10
+        >>> Checkpoint(Path("state.safetensors"), key="other settings").read() is None
+        True
     """
 
     def __init__(self, path: Path, key: str) -> None:

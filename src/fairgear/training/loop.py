@@ -21,14 +21,41 @@ from fairgear.training.seeding import seeded
 
 @dataclass(frozen=True)
 class Validation:
-    """The score of the current state on the validation set; the state with the highest is kept."""
+    """The score of the current state on the validation set; the state with the highest is kept.
+
+    Example:
+        >>> from fairgear.training import Validation
+        >>> Validation(score=0.81, figures={"auroc": 0.81, "delta_cf": 0.02}).score
+        0.81
+    """
 
     score: float
     figures: dict[str, float]
 
 
 class Task(ABC):
-    """What is trained: modules, optimisers, and one step."""
+    """What is trained: modules, optimisers, and one step.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.training import Task, train
+        >>> class Line(Task):
+        ...     def __init__(self):
+        ...         line = torch.nn.Linear(1, 1)
+        ...         self.modules = {"line": line}
+        ...         self.optimizers = {"sgd": torch.optim.SGD(line.parameters(), lr=0.1)}
+        ...     def step(self, number):
+        ...         x = torch.rand(16, 1)
+        ...         loss = (self.modules["line"](x) - 2 * x).square().mean()
+        ...         self.optimizers["sgd"].zero_grad()
+        ...         loss.backward()
+        ...         self.optimizers["sgd"].step()
+        ...         return {"loss": loss.detach()}
+        >>> task = Line()
+        >>> history = train(task, steps=400, seed=0, description="line")
+        >>> round(task.modules["line"].weight.item(), 1)
+        2.0
+    """
 
     modules: dict[str, nn.Module]
     optimizers: dict[str, Optimizer]
@@ -44,7 +71,14 @@ class Task(ABC):
 
 @dataclass
 class History:
-    """Loss terms and validation figures over time, as lists of rows."""
+    """Loss terms and validation figures over time, as lists of rows.
+
+    Example:
+        >>> from fairgear.training import History
+        >>> history = History(training=[{"step": 10, "loss": 0.4}], best_step=10, best_score=0.8)
+        >>> history.as_dict()["best_step"]
+        10
+    """
 
     training: list[dict[str, float]] = field(default_factory=list)
     validation: list[dict[str, float]] = field(default_factory=list)
@@ -69,6 +103,23 @@ def train(
 
     Every step draws its randomness from (seed, step), so an interrupted and resumed run ends with
     the same weights as an uninterrupted one. The checkpoint stays until the caller removes it.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.training import Task, train
+        >>> class Mean(Task):
+        ...     def __init__(self):
+        ...         self.modules = {"mean": torch.nn.Linear(1, 1)}
+        ...         self.optimizers = {"adam": torch.optim.Adam(self.modules["mean"].parameters())}
+        ...     def step(self, number):
+        ...         loss = (self.modules["mean"](torch.randn(8, 1)) - 3).square().mean()
+        ...         self.optimizers["adam"].zero_grad()
+        ...         loss.backward()
+        ...         self.optimizers["adam"].step()
+        ...         return {"loss": loss.detach()}
+        >>> history = train(Mean(), steps=200, seed=0, description="mean")
+        >>> history.training[-1]["step"]
+        200
     """
     run = Run(task, checkpoint)
     log_every = max(1, steps // 200)

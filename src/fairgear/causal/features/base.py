@@ -44,6 +44,13 @@ class FeatureModel(ABC):
 
     Args:
         resolving: columns, or categories, that keep their values.
+
+    Example:
+        >>> from fairgear.causal import FEATURE_MODELS, feature_model
+        >>> sorted(FEATURE_MODELS)
+        ['gaussian', 'location-scale', 'quantile', 'sequential', 'shift']
+        >>> feature_model("quantile").resolving
+        ()
     """
 
     name: str
@@ -284,7 +291,13 @@ def is_number(sens: Values) -> bool:
 
 
 def feature_model(features: str | FeatureModel) -> FeatureModel:
-    """A feature model to be fitted, by name or like one that is given."""
+    """A feature model to be fitted, by name or like one that is given.
+
+    Example:
+        >>> from fairgear.causal import feature_model
+        >>> feature_model("quantile").name
+        'quantile'
+    """
     return FEATURE_MODELS[features]() if isinstance(features, str) else copy.copy(features)
 
 

@@ -26,6 +26,13 @@ class Columns:
             value for each person, and every column has two values at most.
         titles: the categories' names.
         crossed: of several attributes, each group's value of every one of them.
+
+    Example:
+        >>> from fairgear.causal import Columns
+        >>> from fairgear.testing import toy_graph
+        >>> columns = Columns.of(toy_graph())
+        >>> columns.skip
+        2
     """
 
     names: tuple[str, ...]

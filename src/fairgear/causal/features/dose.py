@@ -24,6 +24,16 @@ class Dosed(FeatureModel):
     Args:
         model: any feature model; one that is fitted need not be fitted again.
         share: ρ, from 0 to 1.
+
+    Example:
+        >>> from fairgear.causal import Dosed, feature_model, with_features
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> half = with_features(Dosed(feature_model("shift"), 0.5), graph)
+        >>> full = with_features("shift", graph)
+        >>> moved = [model.counterfactual(graph, 1 - graph.sens).x - graph.x for model in (half, full)]
+        >>> bool((2 * moved[0][:, 0] - moved[1][:, 0]).abs().max() < 1e-5)
+        True
     """
 
     def __init__(self, model: FeatureModel, share: float) -> None:

@@ -66,6 +66,15 @@ class FeatureSequential(FeatureModel):
         conditional: how the laws F are estimated. "additive": regressions on the parents and
             their squares, which give location and scale, and ranks of the residuals in each cell.
             "forest": quantile regression forests in each cell, which are slower and assume less.
+
+    Example:
+        >>> from fairgear.causal import Diagram, FeatureSequential, with_features
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> features = FeatureSequential(diagram=Diagram({"x3": ["x2"]}, sensitive="x2"))
+        >>> world = with_features(features, graph).counterfactual(graph, 1 - graph.sens)
+        >>> (world.x != graph.x).any(dim=0).tolist()
+        [False, False, True, True, False]
     """
 
     name = "sequential"
