@@ -5,8 +5,10 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import os
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -48,10 +50,11 @@ def test_a_public_name_has_an_example_that_runs(
     text = inspect.getdoc(PUBLIC[name]) or ""
     test = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
     assert test.examples, f"{name} has no example: add an `Example:` section to its docstring"
-    # What an example writes goes to a folder of its own.
+    # What an example writes goes to a folder of its own, and what it sets ends with it.
     monkeypatch.chdir(tmp_path)
     said: list[str] = []
-    outcome = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append)
+    with patch.dict(os.environ):
+        outcome = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append)
     assert not outcome.failed, "".join(said)
 
 

@@ -111,6 +111,15 @@ def audit(
     and the interval then assumes a correlation within communities. `fairgear.metrics.rates` says
     how often such intervals cover. The Monte Carlo error of the draws is separate, in the table of
     flips.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> def score(world):
+        ...     return (world.x[:, 0] + world.sens).sigmoid()
+        >>> audit = fg.audit(score, toy_graph(), what_if_people=0)
+        >>> round(audit.metrics["delta_cf"], 2), audit.intervals["delta_cf"].low > 0
+        (0.16, True)
     """
     counts = {"self_people": self_people, "affected_people": affected_people}
     for what, count in (counts | {"what_if_people": what_if_people}).items():

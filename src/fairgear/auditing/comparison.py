@@ -74,6 +74,19 @@ class Comparison:
             `fairgear.metrics.METRICS`.
         notes: sentences to read with the numbers.
         changes: what the first changes for whom; None in comparisons of earlier versions.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> quick = {"other_causal_models": False, "what_if_people": 0}
+        >>> own = fg.audit(lambda world: world.x[:, 0].sigmoid(), graph, name="own", **quick)
+        >>> group = fg.audit(lambda world: world.sens.float(), graph, name="group", **quick)
+        >>> comparison = own.compare(group)
+        >>> comparison.first, comparison.second, comparison.people
+        ('own', 'group', 32)
+        >>> [row.metric for row in comparison.rows][:3]
+        ['accuracy', 'f1', 'auroc']
     """
 
     first: str
@@ -114,6 +127,17 @@ def compare_people(
 
     A flip rate is compared among those for whom it was measured with both models, so that it may
     differ from the rate that either has by itself.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.auditing import compare_people
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> quick = {"other_causal_models": False, "what_if_people": 0}
+        >>> own = fg.audit(lambda world: world.x[:, 0].sigmoid(), graph, **quick)
+        >>> group = fg.audit(lambda world: world.sens.float(), graph, **quick)
+        >>> compare_people(own.people, group.people, names=("own", "group")).people
+        32
     """
     pair = _pair(first, second)
     notes: list[str] = []

@@ -31,6 +31,12 @@ class Condition:
         end: "low" or "high" for that end of the interval; None for the value.
         comparison: ">", ">=", "<" or "<=".
         number: what it is compared with.
+
+    Example:
+        >>> from fairgear.auditing import Condition
+        >>> condition = Condition.parse("delta_cf.high > 0.05")
+        >>> condition.metric, condition.end, condition.number
+        ('delta_cf', 'high', 0.05)
     """
 
     metric: str

@@ -85,6 +85,16 @@ class FlipRow(Question):
         people: how many it was measured on.
         draws: comparisons with a counterfactual world that were averaged.
         error: Monte Carlo standard error of `rate`, None where nothing is random.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> def group(world):
+        ...     return world.sens.float()
+        >>> audit = fg.audit(group, toy_graph(), other_causal_models=False, what_if_people=0)
+        >>> row = audit.flips[0]
+        >>> row.intervention, row.losses, row.gains
+        ('rate 0', 0.4375, 0.0)
     """
 
     rate: float

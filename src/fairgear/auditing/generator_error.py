@@ -37,6 +37,19 @@ class GeneratorError:
         edges_right: changed by both.
         edges_outside: links of a person that change exactly but reach beyond the factual ego,
             which no generator of egos can follow.
+
+    Example:
+        >>> from fairgear.auditing import GeneratorError
+        >>> error = GeneratorError(
+        ...     people=100,
+        ...     feature_error=0.14,
+        ...     edges_changed=40,
+        ...     edges_generated=50,
+        ...     edges_right=30,
+        ...     edges_outside=5,
+        ... )
+        >>> error.edge_precision, error.edge_recall
+        (0.6, 0.75)
     """
 
     people: int
@@ -68,6 +81,15 @@ def generator_error(
         model: fitted, with a generator.
         graph: the factual graph, with an exact causal model.
         people: most people to compare on, sampled by a hash of their ids, one world each.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.auditing import generator_error
+        >>> graph = fg.datasets.load("synthetic", seed=0, n=200)
+        >>> paper = fg.GearPaper(k=5, dim=8, steps=20, generator={"steps": 20}).fit(graph)
+        >>> error = generator_error(paper, graph, people=20)
+        >>> error.people, error.feature_error > 0
+        (20, True)
     """
     worlds = Worlds(graph)
     chosen = select(graph, None)

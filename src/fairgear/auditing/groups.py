@@ -50,6 +50,15 @@ class GroupSummary:
         impact_ratio: the selection rate divided by the highest of the groups that have
             `SMALL_SHARE` or more of the people; NaN of people whose attribute is unknown.
         attribute: where several attributes are crossed and this is a value of one of them, which.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> def group(world):
+        ...     return world.sens.float()
+        >>> audit = fg.audit(group, toy_graph(), other_causal_models=False, what_if_people=0)
+        >>> [(row.group, row.count, row.selection_rate) for row in audit.groups]
+        [(0, 18, 0.0), (1, 14, 1.0)]
     """
 
     group: int

@@ -102,7 +102,14 @@ def sample(graph: SensitiveGraph, rows: Tensor, most: int, seed: int) -> Tensor:
 
 
 def person_ids(graph: SensitiveGraph) -> pd.DataFrame:
-    """Everyone's `node_id`, and `node_name` where the data's ids are not whole numbers."""
+    """Everyone's `node_id`, and `node_name` where the data's ids are not whole numbers.
+
+    Example:
+        >>> from fairgear.auditing import person_ids
+        >>> from fairgear.testing import toy_graph
+        >>> person_ids(toy_graph()).columns.tolist()
+        ['node_id']
+    """
     ids = graph.node_id.cpu().numpy()
     people = pd.DataFrame({"node_id": ids})
     if "node_names" in graph:

@@ -36,6 +36,15 @@ class Probes:
         sens: whether any score changes when only the sensitive attribute is set, for everyone.
         graph: whether any score changes when every edge is removed.
         repeats: whether two runs on the same graph give the same scores.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> def group(world):
+        ...     return world.sens.float()
+        >>> audit = fg.audit(group, toy_graph(), other_causal_models=False, what_if_people=0)
+        >>> audit.probes
+        Probes(sens=True, graph=False, repeats=True)
     """
 
     sens: bool | None

@@ -90,7 +90,17 @@ class Setup:
 
 @dataclass(frozen=True)
 class Training:
-    """How the model was trained: the history of each stage, and the quality of its generator."""
+    """How the model was trained: the history of each stage, and the quality of its generator.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.auditing import Training
+        >>> from fairgear.testing import toy_graph
+        >>> gear = fg.Gear(steps=20, dim=8).fit(toy_graph())
+        >>> training = Training(history=gear.history_, generator=None)
+        >>> training.history["network"].training[-1]["step"]
+        20
+    """
 
     history: dict[str, History] = field(repr=False)
     generator: dict[str, float] | None
@@ -139,6 +149,18 @@ class Audit:
             over completions, and the table of people has `sens_known`.
         what_if: some people in other worlds, one by one; None where that was not computed.
         references: by metric, what a copy of the attribute and a constant answer would measure.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> def score(world):
+        ...     return (world.x[:, 0] + world.sens).sigmoid()
+        >>> audit = fg.audit(score, toy_graph(), what_if_people=0)
+        >>> round(audit.metrics["delta_cf"], 2), audit.probes.sens
+        (0.16, True)
+        >>> len(audit.failures("delta_cf > 0.05"))
+        1
+        >>> audit.save_html("audit.html")
     """
 
     model: ModelInfo

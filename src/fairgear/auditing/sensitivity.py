@@ -95,6 +95,16 @@ class Sensitivity:
             False where none can differ by more than `MARGIN`, None where there are too few people
             to tell, or no other model is available.
         verdict: the same in a sentence.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.x[:, 3].sigmoid(), toy_graph(), what_if_people=0)
+        >>> models = audit.causal_models
+        >>> [row.model for row in models.rows][:3]
+        ['own', 'gaussian', 'location-scale']
+        >>> models.under_all <= models.under_any
+        True
     """
 
     rows: tuple[CausalModelRow, ...] = field(repr=False)

@@ -26,6 +26,13 @@ class World:
         assigned: everyone's attribute in this world, or what gives it.
         make: builds the graph on first use.
         change: gives what differs from the factual graph, for the world of one person.
+
+    Example:
+        >>> from fairgear.auditing import Worlds
+        >>> from fairgear.testing import toy_graph
+        >>> world = Worlds(toy_graph(), draws=1).attribute_only
+        >>> world.name
+        'attribute only'
     """
 
     protocol: str

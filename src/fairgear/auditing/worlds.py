@@ -57,6 +57,17 @@ class Worlds:
     Attributes:
         people: mask of those whom the causal models' feature maps are learned from, see
             `judged_by`; None for everybody.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.auditing import Worlds
+        >>> from fairgear.testing import toy_graph
+        >>> worlds = Worlds(toy_graph(), draws=2)
+        >>> quick = {"other_causal_models": False, "what_if_people": 0}
+        >>> first = fg.audit(lambda world: world.sens.float(), worlds, **quick)
+        >>> second = fg.audit(lambda world: world.x[:, 0].sigmoid(), worlds, **quick)
+        >>> first.metrics["delta_cf"], second.metrics["delta_cf"]
+        (0.515625, 0.0)
     """
 
     def __init__(

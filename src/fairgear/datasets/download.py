@@ -72,20 +72,16 @@ def fetch(file: RemoteFile) -> Path:
     """The verified file: from $FAIRGEAR_DATA, from the cache, or downloaded.
 
     Example:
-        >>> import hashlib, os
+        >>> import hashlib
+        >>> import os
         >>> from pathlib import Path
         >>> from fairgear.datasets import RemoteFile, fetch
-        >>> content = b"id,sex\n1,f\n"
         >>> os.environ["FAIRGEAR_DATA"] = "data"
         >>> Path("data").mkdir()
-        >>> written = Path("data/people.csv").write_bytes(content)
-        >>> file = RemoteFile(
-        ...     path="people.csv",
-        ...     url="https://example.org/people.csv",
-        ...     sha256=hashlib.sha256(content).hexdigest(),
-        ...     size=len(content),
-        ... )
-        >>> fetch(file).name
+        >>> people = Path("data", "people.csv")
+        >>> size = people.write_bytes(b"id,sex")
+        >>> sha256 = hashlib.sha256(b"id,sex").hexdigest()
+        >>> fetch(RemoteFile("people.csv", "https://example.org/people.csv", sha256, size)).name
         'people.csv'
     """
     found = _verified(file)

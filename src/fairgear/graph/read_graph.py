@@ -43,15 +43,15 @@ def read_graph(
         linked: whether there must be edges; see `table_graph`.
 
     Example:
-        >>> from pathlib import Path
+        >>> import pandas as pd
         >>> from fairgear.graph import TableColumns, read_graph
-        >>> lines = ["id,sex,income,approved", "1,f,3,no", "2,m,5,yes", "3,f,4,yes", "4,m,6,no"]
-        >>> written = Path("people.csv").write_text("\n".join(lines))
-        >>> written = Path("friends.csv").write_text("a,b\n1,2\n2,3\n3,4\n")
-        >>> columns = TableColumns(sensitive="sex", label="approved")
+        >>> people = pd.DataFrame({"sex": ["f", "m", "f"], "income": [3, 5, 4], "paid": [0, 1, 1]})
+        >>> people.to_csv("people.csv", index_label="id")
+        >>> pd.DataFrame({"a": [0, 1], "b": [1, 2]}).to_csv("friends.csv", index=False)
+        >>> columns = TableColumns(sensitive="sex", label="paid")
         >>> graph = read_graph("people.csv", columns, edges="friends.csv")
         >>> graph.name, graph.num_undirected_edges
-        ('people', 3)
+        ('people', 2)
     """
     if Path(path).suffix.lower() in TABLES and linked:
         # Before a large file is read.

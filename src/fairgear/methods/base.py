@@ -43,6 +43,16 @@ class Method(ABC):
         seed: of the initialisation and of every random draw in training.
         device: "auto" (CUDA if available), "cpu" or "cuda".
         settings: the fields of `config_type`.
+
+    Example:
+        >>> from fairgear.methods import METHODS
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> logistic = METHODS["logistic"](seed=1).fit(graph)
+        >>> logistic.predict_proba(graph).shape
+        (160, 2)
+        >>> logistic.get_params()["seed"]
+        1
     """
 
     name: ClassVar[str]
@@ -349,7 +359,17 @@ METHODS: Registry[type[Method]] = Registry("method", group="fairgear.methods", b
 
 
 def load_model(path: Path | str, *, device: str = "auto") -> Method:
-    """A fitted model of any method, from the folder that its `save` wrote."""
+    """A fitted model of any method, from the folder that its `save` wrote.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.methods import METHODS
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> folder = METHODS["logistic"]().fit(graph).save("model")
+        >>> fg.load_model("model").predict(graph)[:4].tolist()
+        [0, 1, 1, 1]
+    """
     about = read_about(Path(path))
     return METHODS[str(about["method"])].load(path, device=device)
 

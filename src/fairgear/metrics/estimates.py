@@ -248,10 +248,10 @@ def largest_estimate(
     Example:
         >>> from fairgear.metrics import largest_estimate, over_rates
         >>> factual = [0, 1, 1, 0] * 25
-        >>> nobody, everybody = [0, 1, 1, 0] * 24 + [1] * 4, [0, 1, 1, 0] * 20 + [1, 1, 1, 0] * 5
-        >>> average = over_rates(factual, {0.0: nobody, 1.0: everybody})
+        >>> few, many = [0, 1, 1, 0] * 24 + [1] * 4, [0, 1, 1, 0] * 20 + [1, 1, 1, 0] * 5
+        >>> average = over_rates(factual, {0.0: few, 1.0: many})
         >>> round(average.rate, 3)
-        0.03
+        0.035
         >>> largest_estimate(average, [person // 4 for person in range(100)]).value
         0.05
     """

@@ -32,7 +32,18 @@ _WORDS = ("categories", "category", "answer", "excluded")
 
 
 def write_ll144(audit: Audit, path: Path) -> None:
-    """Write two files of this name: .md, and .csv with the numbers unrounded."""
+    """Write two files of this name: .md, and .csv with the numbers unrounded.
+
+    Example:
+        >>> from pathlib import Path
+        >>> import fairgear as fg
+        >>> from fairgear.report import write_ll144
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.x[:, 0].sigmoid(), toy_graph(), what_if_people=0)
+        >>> write_ll144(audit, Path("ll144"))
+        >>> sorted(path.name for path in Path().glob("ll144*"))
+        ['ll144.csv', 'll144.md']
+    """
     found = audit.ll144()
     write_text(path.with_suffix(".md"), _markdown(audit, found))
     safe = found.assign(**{name: found[name].map(safe_cell) for name in _WORDS})
@@ -40,7 +51,16 @@ def write_ll144(audit: Audit, path: Path) -> None:
 
 
 def ll144_markdown(audit: Audit) -> str:
-    """The tables, with what they leave out and why."""
+    """The tables, with what they leave out and why.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.report import ll144_markdown
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.x[:, 0].sigmoid(), toy_graph(), what_if_people=0)
+        >>> ll144_markdown(audit).splitlines()[0]
+        '# Impact ratios (New York City Local Law 144, 6 RCNY § 5-301)'
+    """
     return _markdown(audit, audit.ll144())
 
 

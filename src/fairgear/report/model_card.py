@@ -31,7 +31,16 @@ _USELESS = (
 
 
 def model_card(audit: Audit) -> str:
-    """The section of a model card on an audit, without HTML."""
+    """The section of a model card on an audit, without HTML.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.report import model_card
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.sens.float(), toy_graph(), what_if_people=0)
+        >>> model_card(audit).splitlines()[0]
+        '## Fairness audit (fairgear)'
+    """
     first = headline(audit)
     level = f"{level_of(audit.setup.level)} % interval"
     # A note may repeat a caution.

@@ -10,7 +10,16 @@ from fairgear.report.sections.verdict import verdict
 
 
 def audit_html(audit: Audit) -> str:
-    """HTML of an audit."""
+    """HTML of an audit.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.report import audit_html
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.sens.float(), toy_graph(), what_if_people=0)
+        >>> "<table" in audit_html(audit)
+        True
+    """
     found = verdict(audit)
     said = f"{found.title}: {found.figure}." if found.figure else f"{found.title}."
     level = f"{level_of(audit.setup.level)} % interval"

@@ -74,7 +74,16 @@ _FACTS = {
 
 
 def write_page(audit: Audit, path: Path) -> None:
-    """Write the page in one step; an earlier page stays until the new one is complete."""
+    """Write the page in one step; an earlier page stays until the new one is complete.
+
+    Example:
+        >>> from pathlib import Path
+        >>> import fairgear as fg
+        >>> from fairgear.report import write_page
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.sens.float(), toy_graph(), what_if_people=0)
+        >>> write_page(audit, Path("audit.html"))
+    """
     write_text(Path(path), render_page(audit))
 
 
@@ -82,6 +91,14 @@ def render_page(audit: Audit) -> str:
     """The HTML of an audit; the same audit gives the same page.
 
     The page requests nothing over the network, and its own content policy forbids it.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.report import render_page
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.sens.float(), toy_graph(), what_if_people=0)
+        >>> render_page(audit)[:15]
+        '<!DOCTYPE html>'
     """
     script, style = ("\n".join(map(_source, names)) for names in (_SCRIPTS, _STYLES))
     training = audit.training

@@ -29,6 +29,12 @@ class Plots:
     """`audit.plot`: each method gives a figure, which a notebook shows and `savefig` writes.
 
     matplotlib is loaded with the first figure, and no window is opened.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.sens.float(), toy_graph(), what_if_people=0)
+        >>> audit.plot.flips().savefig("flips.png")
     """
 
     audit: Audit

@@ -28,6 +28,12 @@ def check_causal_model(
     values of a number; `seed` is that of the random assignment, in which everybody has any group,
     or half of the people somebody's number, and of the model's noise. Returns the names of the
     laws.
+
+    Example:
+        >>> from fairgear.causal import FittedCausalModel
+        >>> from fairgear.testing import check_causal_model, toy_graph
+        >>> check_causal_model(FittedCausalModel, toy_graph())[0]
+        'identity'
     """
     model, sens = make().fit(graph), _assignment(graph, seed)
     world = model.counterfactual(graph, sens, seed=seed)

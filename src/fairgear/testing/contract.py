@@ -59,6 +59,12 @@ def check_method(
     """Run every check of `CONTRACT` on a method; a failed one raises ContractError.
 
     The arguments are those of `Trial`. Returns the names of the checks, all of which passed.
+
+    Example:
+        >>> from fairgear.methods import METHODS
+        >>> from fairgear.testing import check_method
+        >>> check_method(METHODS["logistic"], random=False)[:2]
+        ('constructor', 'learning')
     """
     trial = Trial(method, settings=settings, random=random)
     with bar("checking the method", total=len(CONTRACT)) as shown:

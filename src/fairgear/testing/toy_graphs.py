@@ -33,6 +33,15 @@ def toy_graph(
     With `sens` "categorical" there are three groups, which no column of x holds; with "continuous"
     s is an age. With `links` "directed" a fifth of the arcs is left out; with "weighted" edges
     have weights.
+
+    Example:
+        >>> from fairgear.testing import toy_graph
+        >>> toy_graph().num_nodes
+        160
+        >>> toy_graph("regression").target.is_number
+        True
+        >>> toy_graph(sens="categorical", links="directed").num_groups
+        3
     """
     return _with_links(_with_sens(_with_labels(_toy_graph().clone(), kind), sens), links)
 
@@ -116,7 +125,13 @@ def _toy_graph() -> SensitiveGraph:
 def toy_world(
     kind: str = "binary", *, sens: str = "binary", links: str = "undirected"
 ) -> SensitiveGraph:
-    """The toy graph, had everybody been of another group or age: a feature and links change."""
+    """The toy graph, had everybody been of another group or age: a feature and links change.
+
+    Example:
+        >>> from fairgear.testing import toy_graph, toy_world
+        >>> bool((toy_world().sens == 1 - toy_graph().sens).all())
+        True
+    """
     graph = toy_graph(kind, sens=sens, links=links)
     x, column = graph.x.clone(), _DEPENDENT
     if sens == "continuous":

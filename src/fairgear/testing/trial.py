@@ -20,7 +20,20 @@ from fairgear.training import Checkpoint
 
 
 class ContractError(FairgearError, AssertionError):
-    """A method or causal model that breaks its contract."""
+    """A method or causal model that breaks its contract.
+
+    Example:
+        >>> from fairgear.methods import METHODS
+        >>> from fairgear.testing import ContractError, check_method
+        >>> class Contrary(METHODS["logistic"]):
+        ...     def predict(self, graph):
+        ...         return 1 - super().predict(graph)
+        >>> try:
+        ...     check_method(Contrary, random=False)
+        ... except ContractError as error:
+        ...     print(error.got)
+        other labels
+    """
 
 
 @dataclass(frozen=True)
@@ -54,6 +67,13 @@ class Trial:
         kind: of the labels: "binary", "multiclass" or "regression".
         sens: what s is: "binary", "categorical" or "continuous".
         links: "undirected", "directed" or "weighted".
+
+    Example:
+        >>> from fairgear.methods import METHODS
+        >>> from fairgear.testing import Trial
+        >>> trial = Trial(METHODS["logistic"], random=False)
+        >>> trial.fitted().predict(trial.graph()).shape
+        (160,)
     """
 
     def __init__(

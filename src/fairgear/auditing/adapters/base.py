@@ -82,6 +82,12 @@ class Adapter(ABC):
         offsets: of several classes, added to the logarithms of their probabilities.
         can_repeat: whether a second call runs the model again, rather than reading a file again.
         factual_only: whether it scores the graph as it is and no other world.
+
+    Example:
+        >>> from fairgear.auditing import Adapter, adapt
+        >>> adapter = adapt(lambda world: world.x[:, 0].sigmoid(), name="first column")
+        >>> isinstance(adapter, Adapter), adapter.name
+        (True, 'first column')
     """
 
     kind: str

@@ -47,6 +47,19 @@ class CommandAdapter(Adapter):
         format: of the graph: "csv" or "parquet" with people in the columns of their table, or
             "npz" with the features that fairgear made of them.
         time_limit: seconds for one world; then the program and its children are killed.
+
+    Example:
+        >>> import sys
+        >>> import fairgear as fg
+        >>> from fairgear.auditing import CommandAdapter
+        >>> from fairgear.testing import toy_graph
+        >>> read = "import sys, pandas as pd; people = pd.read_csv(sys.argv[1] + '/nodes.csv'); "
+        >>> write = "people.assign(score=people.x0 * 0)[['node_id', 'score']].to_csv(sys.argv[2])"
+        >>> command = f'{sys.executable} -c "{read + write}" {{graph}} {{scores}}'
+        >>> model = CommandAdapter(command, name="constant")
+        >>> quick = {"self_people": 0, "affected_people": 0, "other_causal_models": False}
+        >>> fg.audit(model, toy_graph(), what_if_people=0, draws=1, **quick).metrics["delta_cf"]
+        0.0
     """
 
     kind = "command"

@@ -35,6 +35,15 @@ def adapt(model: object, *, name: str | None = None, threshold: float | None = N
             an adapter.
         name: what reports call it.
         threshold: scores above it give label 1; the model's own, or 0.5, if not given.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.nn import GCNConv
+        >>> from fairgear.auditing import adapt
+        >>> adapt(GCNConv(5, 2), name="gcn").kind
+        'PyTorch module'
+        >>> adapt(lambda graph: graph.x[:, 0]).kind
+        'Python callable'
     """
     found: Any = model
     if isinstance(found, type):

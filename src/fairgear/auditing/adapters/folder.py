@@ -28,6 +28,16 @@ class FolderAdapter(Adapter):
             world.
         name: the folder's if not given.
         threshold: 0.5, of probabilities, if not given; with one, scores may be any numbers.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from fairgear.auditing import FolderAdapter, Worlds, export_worlds
+        >>> from fairgear.testing import toy_graph
+        >>> manifest = export_worlds(Worlds(toy_graph(), draws=1), "worlds", self_people=0)
+        >>> sorted(path.name for path in Path("worlds/for-scoring").iterdir())
+        ['README.txt', 'scores', 'worlds']
+        >>> FolderAdapter("worlds").kind
+        'folder of scores'
     """
 
     kind = "folder of scores"

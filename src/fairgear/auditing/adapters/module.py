@@ -39,6 +39,18 @@ class ModuleAdapter(Adapter):
         name: that of its class if not given.
         threshold: 0.5 if not given; a probability, also where outputs are logits.
         output: what it returns; "auto" decides by the first world.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.nn import GCNConv
+        >>> import fairgear as fg
+        >>> from fairgear.auditing import ModuleAdapter
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> module = ModuleAdapter(GCNConv(graph.x.shape[1], 2), name="untrained", output="logits")
+        >>> audit = fg.audit(module, graph, other_causal_models=False, what_if_people=0)
+        >>> audit.probes.graph
+        True
     """
 
     kind = "PyTorch module"

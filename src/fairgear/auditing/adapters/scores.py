@@ -37,6 +37,17 @@ class ScoresAdapter(Adapter):
         name: the file's if not given.
         threshold: 0.5, of probabilities, if not given; with one, scores may be any numbers.
         id: the column of ids in the table of people, which the file may have too.
+
+    Example:
+        >>> import torch
+        >>> import fairgear as fg
+        >>> from fairgear.auditing import ScoresAdapter
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> scores = ScoresAdapter(torch.linspace(0, 1, graph.num_nodes))
+        >>> audit = fg.audit(scores, graph, what_if_people=0)
+        >>> audit.metrics["delta_cf"], round(audit.metrics["accuracy"], 2)
+        (nan, 0.51)
     """
 
     kind = "file of scores"

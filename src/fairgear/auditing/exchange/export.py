@@ -102,6 +102,14 @@ def export_worlds(
         format: "csv", "parquet" or "npz".
         about: JSON data to keep in the key.
         extra: further worlds, such as those of other causal models.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from fairgear.auditing import Worlds, export_worlds
+        >>> from fairgear.testing import toy_graph
+        >>> manifest = export_worlds(Worlds(toy_graph(), draws=1), "worlds", self_people=2)
+        >>> sorted(path.name for path in Path("worlds").iterdir() if path.name[0] != ".")
+        ['for-scoring', 'key.json']
     """
     form = check_format(format)
     if self_people < 0:

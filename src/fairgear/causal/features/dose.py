@@ -31,7 +31,8 @@ class Dosed(FeatureModel):
         >>> graph = toy_graph()
         >>> half = with_features(Dosed(feature_model("shift"), 0.5), graph)
         >>> full = with_features("shift", graph)
-        >>> moved = [model.counterfactual(graph, 1 - graph.sens).x - graph.x for model in (half, full)]
+        >>> others = 1 - graph.sens
+        >>> moved = [model.counterfactual(graph, others).x - graph.x for model in (half, full)]
         >>> bool((2 * moved[0][:, 0] - moved[1][:, 0]).abs().max() < 1e-5)
         True
     """

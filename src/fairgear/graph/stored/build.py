@@ -98,10 +98,10 @@ def build_stored(
     Example:
         >>> import pandas as pd
         >>> from fairgear.graph import TableColumns, build_stored, open_stored
-        >>> people = pd.DataFrame({"sex": [0, 1] * 4, "age": range(30, 38), "approved": [0, 0, 1, 1] * 2})
+        >>> people = pd.DataFrame({"sex": [0, 1] * 4, "age": range(30, 38), "paid": [0, 1] * 4})
         >>> people.to_parquet("people.parquet")
         >>> pd.DataFrame({"a": range(7), "b": range(1, 8)}).to_parquet("edges.parquet")
-        >>> columns = TableColumns(sensitive="sex", label="approved")
+        >>> columns = TableColumns(sensitive="sex", label="paid")
         >>> meta = build_stored("stored", "edges.parquet", "people.parquet", columns)
         >>> open_stored("stored").num_undirected_edges
         7

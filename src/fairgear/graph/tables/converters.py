@@ -40,7 +40,6 @@ def from_tables(
             read as people alone, with groups and labels and no features: enough to audit scores.
         columns: the fields of `TableColumns`, such as `label="approved", sensitive="sex"`.
 
-
     Example:
         >>> import pandas as pd
         >>> from fairgear.graph import from_tables
@@ -81,9 +80,9 @@ def from_scipy(
         >>> import pandas as pd
         >>> import scipy.sparse as sp
         >>> from fairgear.graph import from_scipy
-        >>> people = pd.DataFrame({"sex": ["f", "m", "f"], "income": [3, 5, 4], "approved": [0, 1, 1]})
+        >>> people = pd.DataFrame({"sex": ["f", "m", "f"], "income": [3, 5, 4], "paid": [0, 1, 1]})
         >>> adjacency = sp.csr_array(([1, 1], ([0, 1], [1, 2])), shape=(3, 3))
-        >>> from_scipy(adjacency, people, sensitive="sex", label="approved").num_undirected_edges
+        >>> from_scipy(adjacency, people, sensitive="sex", label="paid").num_undirected_edges
         2
     """
     known: bool = sparse.issparse(adjacency)

@@ -22,7 +22,13 @@ VALIDATE_EVERY = 20
 
 @dataclass(frozen=True)
 class GearConfig(Config):
-    """The settings of `Gear`, which says what they mean."""
+    """The settings of `Gear`, which says what they mean.
+
+    Example:
+        >>> from fairgear.methods import GearConfig
+        >>> GearConfig(fairness_weight=10.0).encoder
+        'graphsage'
+    """
 
     causal: str = "family"
     encoder: Annotated[str, OneOf("graphsage", "gcn", "gin", "mlp", "linear")] = "graphsage"

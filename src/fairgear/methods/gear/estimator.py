@@ -67,6 +67,19 @@ class Gear(WholeGraph):
             several classes, the largest score, or with the most accurate offsets.
         seed: of the initialisation and of every random draw in training.
         device: "auto" (CUDA if available), "cpu" or "cuda".
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> gear = fg.Gear(steps=20, dim=8).fit(graph)
+        >>> gear.predict(graph)[:4].tolist()
+        [0, 1, 1, 1]
+        >>> gear.embed(graph).shape
+        (160, 8)
+        >>> folder = gear.save("model")
+        >>> bool((fg.load_model("model").predict_proba(graph) == gear.predict_proba(graph)).all())
+        True
     """
 
     name = "gear"

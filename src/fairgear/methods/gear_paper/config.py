@@ -45,7 +45,14 @@ class VaeConfig(Config):
 
 @dataclass(frozen=True)
 class GearPaperConfig(Config):
-    """The settings of `GearPaper`, which says what they mean."""
+    """The settings of `GearPaper`, which says what they mean.
+
+    Example:
+        >>> from fairgear.methods import GearPaperConfig
+        >>> config = GearPaperConfig(variant="nn")
+        >>> config.perturbs_self, config.perturbs_neighbors
+        (True, False)
+    """
 
     encoder: Annotated[str, OneOf("graphsage", "gcn", "gin", "jk", "infomax")] = "graphsage"
     variant: Annotated[str, OneOf("full", "ns", "nn", "np", "nc")] = "full"

@@ -59,6 +59,14 @@ class GearPaper(EgoMethod):
         generator: settings of the graph VAE, and how counterfactual egos are made with it.
         seed: of the initialisation and of every random draw in training.
         device: "auto" (CUDA if available), "cpu" or "cuda".
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> graph = toy_graph()
+        >>> paper = fg.GearPaper(k=5, dim=8, steps=20, generator={"steps": 20}).fit(graph)
+        >>> paper.predict(graph).shape
+        (160,)
     """
 
     name = "gear-paper"
