@@ -12,7 +12,7 @@ OUT ?= runs/synthetic
 STAMP := $(VENV)/.installed
 
 run: setup
-	$(BIN)/fairgear run synthetic --out $(OUT)
+	$(BIN)/fairgear demo --out $(OUT)
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -q

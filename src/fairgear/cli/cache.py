@@ -81,7 +81,8 @@ def clear(*parts: Part, all: Flag = False, json: Json = False) -> None:
         print_json({"cleared": cleared})
         return
     for part, removed, stay in done:
-        line = f"{part.name}: {len(removed)} files, {shown_size(_total(removed))} removed"
+        files = "1 file" if len(removed) == 1 else f"{len(removed)} files"
+        line = f"{part.name}: {files}, {shown_size(_total(removed))} removed"
         say(line + (f"; {len(stay)} in use or not yours, kept" if stay else ""))
 
 
