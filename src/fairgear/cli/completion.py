@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
@@ -46,7 +46,7 @@ def add_installation(app: App) -> None:
         """
         from cyclopts.completion.install import add_to_rc_file, get_default_completion_path
 
-        found = _shell() if shell is None else shell
+        found: Shell = _shell() if shell is None else shell
         script = app.generate_completion(prog_name="fairgear", shell=found)
         if found == "bash":
             script += _BASH
@@ -55,8 +55,10 @@ def add_installation(app: App) -> None:
             path = get_default_completion_path(found, "fairgear") if out is None else out
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(script, encoding="utf-8")
-            started = out is None and found != "fish"
-            changed = started and add_to_rc_file(path.absolute(), "fairgear", found)
+            changed = False
+            # fish reads such scripts without being told.
+            if out is None and found != "fish":
+                changed = add_to_rc_file(path.absolute(), "fairgear", found)
         say(f"Completion for {found}: {path}")
         if changed:
             say(f"The start file of {found} reads it now.")
@@ -64,12 +66,13 @@ def add_installation(app: App) -> None:
             say(f"Open a new shell, or run: exec {found}")
 
 
-def _shell() -> Any:
+def _shell() -> Shell:
     from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
     try:
-        return detect_shell()
+        found: Shell = detect_shell()
     except ShellDetectionError as error:
         raise ParameterError(
             "--shell", "a shell that is not known", "bash, zsh, fish or powershell", "name it"
         ) from error
+    return found

@@ -96,7 +96,10 @@ def _threads() -> dict[str, Any]:
     except Exception:
         # Said above.
         of_torch = 0
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    cores = os.cpu_count() or 1
+    if sys.platform == "linux":
+        # A container or a scheduler may allow fewer.
+        cores = len(os.sched_getaffinity(0))
     # As numba counts, without loading it.
     compiled = int(os.environ.get("NUMBA_NUM_THREADS", cores))
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
