@@ -145,7 +145,15 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 FILE = RemoteFile("nba/nba.csv", "http://localhost:9/none", SHA256, len(CONTENT))
 
 
-def _read_slowly(go: Path, out: Path) -> None:
+def _use(cache: Path) -> None:
+    """The server that starts processes has the environment of an earlier test."""
+    os.environ["FAIRGEAR_CACHE"] = str(cache)
+    for name in ("FAIRGEAR_DATA", "NUMBA_CACHE_DIR"):
+        os.environ.pop(name, None)
+
+
+def _read_slowly(cache: Path, go: Path, out: Path) -> None:
+    _use(cache)
     path = fetch(FILE)
     (out / "fetched").touch()
     while not go.exists():
@@ -159,7 +167,7 @@ def test_a_dataset_that_a_running_command_reads_stays(
     path = folder / "datasets" / FILE.path
     path.parent.mkdir(parents=True)
     path.write_bytes(CONTENT)
-    process = started(_read_slowly, tmp_path / "go", tmp_path)
+    process = started(_read_slowly, folder, tmp_path / "go", tmp_path)
     while not (tmp_path / "fetched").exists():
         assert process.is_alive()
         time.sleep(0.01)
@@ -183,20 +191,22 @@ def test_what_is_being_written_stays(folder: Path) -> None:
     assert path.read_text() == "half"
 
 
-def _compile_again(times: int, functions: list[Callable[[int], int]]) -> None:
+def _compile_again(cache: Path, times: int, functions: list[Callable[[int], int]]) -> None:
+    _use(cache)
     for number in range(times):
         for function in functions:
             assert compiled(function)(number) == function(number)
 
 
 def test_code_may_be_cleared_while_others_compile(folder: Path) -> None:
-    process = started(_compile_again, 4, [double])
+    process = started(_compile_again, folder, 4, [double])
     cleared = 0
     while process.is_alive():
         assert main(["cache", "clear", "compiled"]) == 0
         cleared += 1
     assert process.exitcode == 0
     assert cleared > 0
+    assert code_folder().is_dir()
 
 
 @pytest.mark.parametrize(
