@@ -1,8 +1,9 @@
-# make run   set up, then train, audit and report on the synthetic graph
+# make run   set up, then train, audit and report on the synthetic graph: fairgear demo
 # make test  set up, then run the tests
 # make check set up, then lint, types and layers
+# make types set up, then check the types for Windows, macOS and later Pythons
 # make bench set up, then measure speed and memory; ARGS="--quick" and others go to the command
-.PHONY: run test check bench setup clean
+.PHONY: run test check types bench setup clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +13,7 @@ OUT ?= runs/synthetic
 STAMP := $(VENV)/.installed
 
 run: setup
-	$(BIN)/fairgear run synthetic --out $(OUT)
+	$(BIN)/fairgear demo --out $(OUT)
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -q
@@ -22,6 +23,10 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: setup
+	$(BIN)/mypy --platform win32 --python-version 3.13 src
+	$(BIN)/mypy --platform darwin --python-version 3.12 src
 
 bench: setup
 	$(BIN)/python -m benchmarks.bench $(ARGS)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fairgear import code_cache
-from fairgear.code_cache import code_folder
+from fairgear.caching import code_folder
 from fairgear.compiled import compiled
 from tests.hostile.storage import DAMAGE, bomb
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fairgear.graph import SensitiveGraph
     from fairgear.methods import Gear, GearPaper, load_model
 
+    __version__: str
 
 _MODULES = ("auditing", "causal", "datasets", "egos", "graph", "methods", "metrics")
 _OBJECTS = {

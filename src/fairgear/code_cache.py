@@ -38,7 +38,7 @@ import numba
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from fairgear.caching import cache_folder, keep
+from fairgear.caching import code_folder, keep
 from fairgear.files import create, remove_leftovers, replacing, unwritable, write_errors
 from fairgear.version import installed_version
 
@@ -107,13 +107,6 @@ class CodeCache:
         stamp = hashlib.sha256(repr((digest, self._sources, _versions())).encode()).digest()
         name = "".join(sign for sign in self._name if sign.isalnum() or sign == "_")
         return code_folder() / f"{name[:60]}-{digest[:32]}.code", stamp
-
-
-def code_folder() -> Path:
-    """The folder of this user's compiled functions."""
-    shared = os.environ.get("NUMBA_CACHE_DIR")
-    user = f"-{os.geteuid()}" if hasattr(os, "geteuid") else ""
-    return (Path(shared) if shared else cache_folder()) / f"compiled{user}"
 
 
 @cache
@@ -202,7 +195,7 @@ def _read(path: Path, *, private: bool = False) -> bytes | None:
 
 def _is_own(found: os.stat_result, kind: Callable[[int], bool]) -> bool:
     """Whether it is of that kind and this user's; Windows tells nobody whose it is."""
-    return kind(found.st_mode) and (os.name == "nt" or found.st_uid == os.geteuid())
+    return kind(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.geteuid())
 
 
 def _others_may(found: os.stat_result) -> bool:

@@ -24,11 +24,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from fairgear.errors import FileError
-
-try:
-    import fcntl
-except ImportError:  # Windows, where open files cannot be removed anyway.
-    fcntl = None  # type: ignore[assignment]
+from fairgear.file_locks import LOCKS, lock, lock_at_once, open_itself
 
 # What a killed process leaves behind is known by this ending, and may be removed.
 TEMPORARY = ".fairgear-tmp"
@@ -42,6 +38,8 @@ _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
 # Nanoseconds between two times of files that are surely different.
 _TICK = 10_000_000
 _state = {"writes": True}
+# Open files, until this process ends: see `hold`.
+_held: dict[Path, int] = {}
 
 
 def writes() -> bool:
@@ -268,6 +266,55 @@ def remove_leftovers(folder: Path) -> None:
         _remove_if_left(path)
 
 
+def hold(path: Path) -> bool:
+    """Keep a file from the `discard` of other processes until this one ends; False if it is gone.
+
+    On Windows it is enough that the file is open.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    lock(handle, shared=True)
+    try:
+        there = os.path.samestat(os.fstat(handle), os.stat(path))
+    except OSError:
+        there = False
+    _close(_held.pop(path, None))
+    if there:
+        _held[path] = handle
+    else:
+        _close(handle)
+    return there
+
+
+def discard(path: Path) -> bool:
+    """Remove a file unless a process holds it; whether it is gone."""
+    try:
+        handle = open_itself(path, os.O_RDONLY) if LOCKS else None
+        try:
+            if handle is None or _free(handle):
+                path.unlink(missing_ok=True)
+        finally:
+            _close(handle)
+    except OSError:
+        # It is somebody else's, or has just gone.
+        pass
+    return not os.path.lexists(path)
+
+
+def _free(handle: int) -> bool:
+    """Whether no other process holds the open file, as far as the file system knows."""
+    try:
+        lock_at_once(handle)
+    except BlockingIOError:
+        return False
+    except OSError:
+        # No locks here.
+        return True
+    return True
+
+
 @contextmanager
 def _temporary_file(path: Path) -> Iterator[Path]:
     """A new file beside `path`, locked while this process writes it; removed at the end.
@@ -282,7 +329,7 @@ def _temporary_file(path: Path) -> Iterator[Path]:
         return name
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    if fcntl is not None:
+    if LOCKS:
         _remove_left(path.parent, prefix, suffix)
     temporary, handle = _locked(make)
     try:
@@ -296,14 +343,12 @@ def _locked(make: Callable[[], str]) -> tuple[Path, int | None]:
     """A path that `make` makes, and the open file that holds its lock; see `_remove_if_left`."""
     while True:
         path = Path(make())
-        if fcntl is None:
+        if not LOCKS:
             return path, None
         handle: int | None = None
         with suppress(FileNotFoundError):
             handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-            with suppress(OSError):
-                # Some network file systems have no locks.
-                fcntl.flock(handle, fcntl.LOCK_EX)
+            lock(handle)
             # Between its making and its locking somebody may have taken it for a leftover.
             if os.path.samestat(os.fstat(handle), os.lstat(path)):
                 return path, handle
@@ -323,14 +368,13 @@ def _remove_left(folder: Path, prefix: str, suffix: str) -> None:
 
 def _remove_if_left(path: Path) -> None:
     """Remove a temporary file or folder, unless a living process holds its lock."""
-    if fcntl is None:
+    if not LOCKS:
         _remove(path)
         return
     with suppress(OSError):
-        links = os.O_NOFOLLOW | os.O_NONBLOCK
-        handle = os.open(path, links | (os.O_RDONLY if path.is_dir() else os.O_RDWR))
+        handle = open_itself(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_at_once(handle)
             _remove(path)
         finally:
             os.close(handle)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fairgear.errors import FairgearError, FileError
@@ -93,10 +94,10 @@ def most_bytes() -> int:
 
 def memory() -> int:
     """The bytes of memory that this machine has; 8 GiB where it does not say."""
-    try:
-        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return 8 * 2**30
+    if sys.platform != "win32":
+        with suppress(ValueError, OSError):
+            return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return 8 * 2**30
 
 
 def _said(error: Exception) -> str:

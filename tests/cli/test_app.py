@@ -18,6 +18,7 @@ from fairgear.cli.app import app
 from tests.processes import started
 
 COMMANDS = [
+    "demo",
     "run",
     "data",
     "audit",
@@ -29,6 +30,8 @@ COMMANDS = [
     "store",
     "methods",
     "datasets",
+    "doctor",
+    "cache",
 ]
 
 

@@ -125,11 +125,11 @@ def _git(root: Path, *words: str) -> str:
 
 
 def _peak_memory() -> float:
-    try:
-        import resource
-    except ImportError:
-        # Windows has no such count.
+    if sys.platform == "win32":
+        # It has no such count.
         return math.nan
+    import resource
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # Linux counts kilobytes, macOS bytes.
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)

@@ -1,7 +1,7 @@
 """`fairgear`: its commands, and how every error becomes one line and an exit status.
 
 Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if or whose files
-`audit verify` finds changed, 130 interrupted, 1 anything else.
+`audit verify` finds changed, 130 interrupted, 1 anything else, such as what `doctor` finds broken.
 """
 
 from __future__ import annotations
@@ -20,9 +20,13 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from fairgear.cli.audit import ConditionsMet, audit_app
+from fairgear.cli.cache import cache_app
 from fairgear.cli.compare import compare_app
+from fairgear.cli.completion import add_installation
 from fairgear.cli.data import NotAccepted, data_app
 from fairgear.cli.datasets import datasets_app, store_app
+from fairgear.cli.doctor import NotHealthy, doctor_app
+from fairgear.cli.first import demo_app, show_first_steps
 from fairgear.cli.flags import examples
 from fairgear.cli.judge import judge_app
 from fairgear.cli.methods import methods_app
@@ -43,7 +47,7 @@ app = App(
     # The parser would end the process by itself, without saying what was kept.
     suppress_keyboard_interrupt=False,
     help_epilogue=examples(
-        "fairgear run",
+        "fairgear demo",
         "fairgear run --help",
         "fairgear data people.csv --label approved --sensitive sex",
         "fairgear audit runs/synthetic-gear-0",
@@ -52,6 +56,7 @@ app = App(
     help_format="plaintext",
 )
 for one in (
+    demo_app,
     run_app,
     data_app,
     audit_app,
@@ -63,8 +68,13 @@ for one in (
     store_app,
     methods_app,
     datasets_app,
+    doctor_app,
+    cache_app,
 ):
     app.command(one)
+add_installation(app)
+# How commands end that have said all there is to say.
+_STATUS = {ConditionsMet: 3, NotVerified: 3, NotAccepted: 2, NotHealthy: 1}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,13 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         check_threads()
         with _interrupts_heard(), command(["fairgear", *tokens]):
-            app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
+            if tokens:
+                app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
+            else:
+                show_first_steps()
         # Here, where an error still becomes a line.
         sys.stdout.flush()
-    except (ConditionsMet, NotVerified):
-        return 3
-    except NotAccepted:
-        return 2
+    except tuple(_STATUS) as end:
+        return _STATUS[type(end)]
     except CycloptsError as error:
         # The parser's message has several lines; ours is one.
         return _say(" ".join(str(error).split()) + " Next: see fairgear --help.", 2)
@@ -174,7 +185,10 @@ def _never_fail_to_print() -> None:
 def _interrupted(tokens: Sequence[str]) -> str:
     """What an interrupted command has kept."""
     name, first = [*tokens, "", ""][:2]
-    if name in ("run", "compare", "reproduce", "judge") or (name, first) == ("audit", "export"):
+    if name in ("demo", "run", "compare", "reproduce", "judge") or (name, first) == (
+        "audit",
+        "export",
+    ):
         return "interrupted; the same command resumes"
     if name == "audit":
         return "interrupted; an audit does not resume: no results were written, start it again"

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from fairgear.cli.completers import one_of
 from fairgear.cli.flags import (
+    FILE,
     NO_AUDIT_DATA,
+    SOURCE,
     AuditDataFlags,
     Device,
     examples,
@@ -53,6 +56,7 @@ audit_app = App(
     ),
 )
 
+FORMATS = Parameter(completer=one_of("csv", "parquet", "npz"))
 _FAIL_IF = """Such as "delta_cf > 0.05" or "auroc.low < 0.6": exit
 status 3 if it holds. May be repeated."""
 FailIf = Annotated[list[str] | None, Parameter(name="--fail-if", negative=(), help=_FAIL_IF)]
@@ -67,13 +71,13 @@ class ConditionsMet(Exception):
 
 @audit_app.default
 def audit(
-    model: str,
-    dataset: str | None = None,
+    model: Annotated[str, FILE],
+    dataset: Annotated[str | None, SOURCE] = None,
     /,
     *,
-    against: str | None = None,
+    against: Annotated[str | None, FILE] = None,
     threshold: float | None = None,
-    graph_format: str = "csv",
+    graph_format: Annotated[str, FORMATS] = "csv",
     time_limit: float = 300.0,
     device: Device = "auto",
     fail_if: FailIf = None,
@@ -163,11 +167,11 @@ def audit(
 
 @audit_app.command
 def export(
-    dataset: str = "synthetic",
+    dataset: Annotated[str, SOURCE] = "synthetic",
     /,
     *,
     out: Path,
-    graph_format: str = "csv",
+    graph_format: Annotated[str, FORMATS] = "csv",
     json: Json = False,
     settings: Settings = _DEFAULTS,
     data: AuditDataFlags = NO_AUDIT_DATA,

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 from cyclopts import App
 
-from fairgear.cli.flags import NO_DATA, Backend, DataFlags, Flag, Jobs, Names, examples, given
+from fairgear.cli.flags import (
+    METHOD,
+    NO_DATA,
+    SOURCE,
+    SPLIT,
+    Backend,
+    DataFlags,
+    Flag,
+    Jobs,
+    Names,
+    examples,
+    given,
+)
 from fairgear.cli.output import Json, print_json, say
 from fairgear.errors import UnfinishedError
 
@@ -25,10 +38,10 @@ compare_app = App(
 @compare_app.default
 def compare(
     *,
-    datasets: Names = None,
-    methods: Names = None,
+    datasets: Annotated[Names, SOURCE] = None,
+    methods: Annotated[Names, METHOD] = None,
     seeds: str = "3",
-    split: str | None = None,
+    split: Annotated[str | None, SPLIT] = None,
     quick: Flag = False,
     jobs: Jobs = None,
     backend: Backend = "loky",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App
 
-from fairgear.cli.flags import NO_DATA, DataFlags, examples, given
+from fairgear.cli.flags import FILE, NO_DATA, DataFlags, examples, given
 from fairgear.cli.output import Json, complain, print_json, print_table, say
 from fairgear.datasets.source import FileOptions, GraphSource
 
@@ -30,7 +30,7 @@ class NotAccepted(Exception):
 
 
 @data_app.default
-def data(file: str, /, *, json: Json = False, data: DataFlags = NO_DATA) -> None:
+def data(file: Annotated[str, FILE], /, *, json: Json = False, data: DataFlags = NO_DATA) -> None:
     """Read a file as `fairgear run` would, and say at once all that is to be known or corrected.
 
     Exit status 0 if `fairgear run` accepts the file with these flags, else 2.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App
 
-from fairgear.cli.flags import NO_COLUMNS, StoreFlags, examples, given
+from fairgear.cli.flags import DATASET, NO_COLUMNS, SOURCE, SPLIT, StoreFlags, examples, given
 from fairgear.cli.output import Json, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -59,11 +59,11 @@ def list_datasets(*, json: Json = False) -> None:
 
 @datasets_app.command(name="stats")
 def stats(
-    dataset: str,
+    dataset: Annotated[str, SOURCE],
     /,
     *,
     graph_seed: int = 0,
-    split: str = "sixty-twenty-twenty",
+    split: Annotated[str, SPLIT] = "sixty-twenty-twenty",
     seed: int = 0,
     json: Json = False,
 ) -> None:
@@ -99,7 +99,7 @@ def stats(
         "FAIRGEAR_DATA=~/data fairgear datasets fetch --json",
     ),
 )
-def fetch_files(*datasets: str, json: Json = False) -> None:
+def fetch_files(*datasets: Annotated[str, DATASET], json: Json = False) -> None:
     """Fetch the files of datasets, and check each against its SHA-256.
 
     A file is taken from the folder $FAIRGEAR_DATA, else from the cache

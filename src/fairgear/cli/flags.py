@@ -12,12 +12,26 @@ from typing import Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
+from fairgear.cli.completers import (
+    Completer,
+    columns,
+    dataset_names,
+    datasets,
+    files,
+    methods,
+    one_of,
+)
 from fairgear.datasets.source import FileOptions
-from fairgear.settings import Config
+from fairgear.settings import Config, OneOf, settings_of
 
 # A switch without a --no-… form.
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
-Device = Annotated[str, Parameter(help="auto, cpu or cuda.")]
+DEVICES = Parameter(completer=one_of("auto", "cpu", "cuda"))
+Device = Annotated[str, DEVICES, Parameter(help="auto, cpu or cuda.")]
+# What the shell completes: a dataset or a file of the user's, a file, a method, a split.
+SOURCE, FILE, METHOD = (Parameter(completer=one) for one in (datasets, files, methods))
+DATASET = Parameter(completer=dataset_names)
+SPLIT = Parameter(completer=one_of("sixty-twenty-twenty", "released", "given"))
 # For commands that carry out many runs.
 _JOBS = """Runs at a time, one thread each; with 0 only the tables
 of finished runs are written. [default: one a core]"""
@@ -40,13 +54,20 @@ def options_of(
     *,
     without: Sequence[str] = (),
     names: Mapping[str, Sequence[str]] | None = None,
+    completers: Mapping[str, Completer] | None = None,
 ) -> type[Any]:
     """A dataclass with the fields of `config` as flags, `NOT_TYPED` unless they were typed.
 
     Their help texts name the defaults. A flag that is on by default, or decided by the data,
-    also has a --no-… form. `names` gives flags that are not called after their fields.
+    also has a --no-… form. `names` gives flags that are not called after their fields, and
+    `completers` what the shell offers for them, where that is not one of a few names.
     """
     docs, hints = field_docs(config), get_type_hints(config)
+    offered = {
+        name: one_of(*filter(None, setting.limit))
+        for name, setting in settings_of(config).items()
+        if isinstance(setting.limit, OneOf)
+    } | dict(completers or {})
     fields: list[tuple[str, Any, Any]] = []
     for item in dataclasses.fields(config):
         if item.name not in without:
@@ -56,6 +77,7 @@ def options_of(
                 negative=None if item.default is True or hints[item.name] == bool | None else (),
                 show_default=False,
                 consume_multiple=hints[item.name] == list[str],
+                completer=offered.get(item.name),
             )
             annotation: Any = Annotated[hints[item.name] | None, parameter]
             fields.append((item.name, annotation, dataclasses.field(default=NOT_TYPED)))
@@ -93,11 +115,17 @@ def examples(*commands: str) -> str:
 # The columns of a user's own file, the same for every command that reads one. The hash is computed.
 _AGAINST = "--sensitive-against"
 _SHORT = {"against": ("--against", _AGAINST)}
-_DataFlags: Any = options_of(FileOptions, without=["sha256"], names=_SHORT)
+_COMPLETERS: dict[str, Completer] = {
+    **dict.fromkeys(("label", "sensitive", "id", "drop", "categorical"), columns),
+    "edges": files,
+}
+_DataFlags: Any = options_of(FileOptions, without=["sha256"], names=_SHORT, completers=_COMPLETERS)
 DataFlags = Annotated[_DataFlags, Parameter(name="*", group="Your own data")]
 NO_DATA = _DataFlags()
 # For `fairgear audit`, whose --against is another model.
-_AuditFlags: Any = options_of(FileOptions, without=["sha256"], names={"against": (_AGAINST,)})
+_AuditFlags: Any = options_of(
+    FileOptions, without=["sha256"], names={"against": (_AGAINST,)}, completers=_COMPLETERS
+)
 AuditDataFlags = Annotated[_AuditFlags, Parameter(name="*", group="Your own data")]
 NO_AUDIT_DATA = _AuditFlags()
 # For `fairgear store`, which has other arguments for edges and features.

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.flags import Backend, Device, Flag, Jobs, Names, examples
+from fairgear.cli.flags import DATASET, METHOD, Backend, Device, Flag, Jobs, Names, examples
 from fairgear.cli.output import Json, print_json, say
 
 _DATASETS = "Some of the recipe's. [default: all]"
 _METHODS = "Some of the recipe's, by name or as in gear:encoder=mlp. [default: all]"
 _RECIPE = "YAML file. [default: that of the package]"
-Datasets = Annotated[Names, Parameter(help=_DATASETS)]
-Methods = Annotated[Names, Parameter(help=_METHODS)]
+Datasets = Annotated[Names, DATASET, Parameter(help=_DATASETS)]
+Methods = Annotated[Names, METHOD, Parameter(help=_METHODS)]
 Recipe = Annotated[Path | None, Parameter(help=_RECIPE)]
 Bounds = Annotated[Path | None, Parameter(help="YAML file of bounds. [default: the package's]")]
 FOLDER = Path("judging")

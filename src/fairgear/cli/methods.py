@@ -6,11 +6,11 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 from cyclopts import App
 
-from fairgear.cli.flags import examples, field_docs
+from fairgear.cli.flags import METHOD, examples, field_docs
 from fairgear.cli.output import Json, print_json, print_table, say
 from fairgear.errors import FairgearError
 from fairgear.settings import Config, settings_of
@@ -41,7 +41,7 @@ def list_methods(*, json: Json = False) -> None:
 
 
 @methods_app.command(name="show")
-def show(method: str, /, *, json: Json = False) -> None:
+def show(method: Annotated[str, METHOD], /, *, json: Json = False) -> None:
     """Show the settings of a method: defaults, allowed values and meaning.
 
     Parameters

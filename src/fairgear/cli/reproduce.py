@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
+from fairgear.cli.completers import one_of
 from fairgear.cli.flags import Backend, Device, Flag, Jobs, Names, examples
 from fairgear.cli.output import Json, print_json, print_table, say
 from fairgear.errors import ParameterError, UnfinishedError
+
+WHAT = Parameter(
+    completer=one_of("table1", "table2", "table3", "tableS1", "figure5", "tradeoff", "all")
+)
+PAPER = Parameter(completer=one_of("synthetic", "bail", "credit"))
 
 reproduce_app = App(
     name="reproduce",
@@ -24,9 +31,9 @@ reproduce_app = App(
 
 @reproduce_app.default
 def reproduce(
-    *what: str,
+    *what: Annotated[str, WHAT],
     seeds: str | None = None,
-    datasets: Names = None,
+    datasets: Annotated[Names, PAPER] = None,
     quick: Flag = False,
     jobs: Jobs = None,
     backend: Backend = "loky",

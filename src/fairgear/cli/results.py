@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 from cyclopts import App
 
-from fairgear.cli.flags import NO_DATA, DataFlags, Device, Flag, examples, given
+from fairgear.cli.flags import NO_DATA, SOURCE, DataFlags, Device, Flag, examples, given
 from fairgear.cli.output import Format, Json, print_json, say
 
 report_app = App(
@@ -64,7 +65,7 @@ def report(
 @embed_app.default
 def embed(
     model: Path,
-    dataset: str = "synthetic",
+    dataset: Annotated[str, SOURCE] = "synthetic",
     /,
     *,
     out: Path,

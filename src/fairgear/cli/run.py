@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from fairgear.cli.flags import NO_DATA, DataFlags, examples, given
+from fairgear.cli.flags import DEVICES, METHOD, NO_DATA, SOURCE, SPLIT, DataFlags, examples, given
 from fairgear.cli.output import Json, print_json, print_metrics, say
 
 run_app = App(
@@ -26,16 +26,16 @@ run_app = App(
 
 @run_app.default
 def run(
-    dataset: str | None = None,
+    dataset: Annotated[str | None, SOURCE] = None,
     /,
     *,
-    method: str | None = None,
+    method: Annotated[str | None, METHOD] = None,
     overrides: Annotated[list[str] | None, Parameter(name="--set", negative=())] = None,
     quick: Annotated[bool | None, Parameter(negative=())] = None,
-    split: str | None = None,
+    split: Annotated[str | None, SPLIT] = None,
     seed: int | None = None,
     graph_seed: int | None = None,
-    device: str | None = None,
+    device: Annotated[str | None, DEVICES] = None,
     out: Path | None = None,
     config: Path | None = None,
     json: Json = False,

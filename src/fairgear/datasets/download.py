@@ -24,7 +24,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from fairgear.caching import cache_folder, keep
 from fairgear.errors import FileError
 from fairgear.evidence import note_known
-from fairgear.files import remove_leftovers, replacing, temporary_folder
+from fairgear.files import hold, remove_leftovers, replacing, temporary_folder
 from fairgear.progress import bar, log
 
 NIFTY = "https://raw.githubusercontent.com/chirag126/nifty/main/dataset"
@@ -103,6 +103,8 @@ def _verified(file: RemoteFile) -> Path:
         return found
     cached = cache_folder() / "datasets" / file.path
     if os.path.isfile(cached):
+        # Until it has been read, `fairgear cache clear` in another shell leaves it.
+        hold(cached)
         if _sha256(cached) == file.sha256:
             return cached
         log(f"{cached} is damaged: downloading it again")
@@ -167,7 +169,7 @@ def _download(file: RemoteFile, cached: Path) -> Path:
         with replacing(path, by_all=True) as temporary:
             _transfer(file, temporary)
 
-    if keep(cached, write):
+    if keep(cached, write) and hold(cached):
         # Of downloads that were killed.
         remove_leftovers(cached.parent)
         return cached

@@ -23,6 +23,7 @@ from fairgear.graph import SensitiveGraph
 from fairgear.graph.targets import BINARY, KINDS, REGRESSION, Target
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.heads import Head
+from fairgear.methods.names import GROUP
 from fairgear.methods.saved import FORMAT, About, columns_of, read_about
 from fairgear.methods.thresholds import HALF, decide, most_accurate, most_accurate_offsets
 from fairgear.registry import Registry
@@ -355,7 +356,7 @@ class NetworkMethod(Method):
             self.offsets_ = most_accurate_offsets(y, scores)
 
 
-METHODS: Registry[type[Method]] = Registry("method", group="fairgear.methods", base=Method)
+METHODS: Registry[type[Method]] = Registry("method", group=GROUP, base=Method)
 
 
 def load_model(path: Path | str, *, device: str = "auto") -> Method:

@@ -119,7 +119,7 @@ def _rows(
     """The people from row `begin` on."""
     part = slice(begin, begin + len(scores))
     masks = [graph[key][part].numpy() for key in ("train_mask", "val_mask", "test_mask")]
-    frame = people[part].assign(
+    frame: pd.DataFrame = people[part].assign(
         y=graph.y[part].numpy(),
         sens=graph.sens[part].numpy(),
         split=np.select(masks, ["train", "val", "test"], default=""),
