@@ -9,13 +9,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairgear import auditing, causal, datasets, egos, graph, methods, metrics
+    from fairgear import auditing, causal, datasets, egos, graph, methods, metrics, tracking
     from fairgear.auditing import Audit, audit
     from fairgear.graph import SensitiveGraph
     from fairgear.methods import Gear, GearPaper, load_model
 
 
-_MODULES = ("auditing", "causal", "datasets", "egos", "graph", "methods", "metrics")
+_MODULES = ("auditing", "causal", "datasets", "egos", "graph", "methods", "metrics", "tracking")
 _OBJECTS = {
     "Audit": "fairgear.auditing",
     "Gear": "fairgear.methods",
@@ -40,6 +40,7 @@ __all__ = [
     "load_model",
     "methods",
     "metrics",
+    "tracking",
 ]
 
 
