@@ -123,21 +123,28 @@ def test_without_a_folder_or_where_none_can_be_made(tester: pytest.Pytester) -> 
 
         def test_a_b():
             raise Broken(SimpleNamespace(metrics={"delta_cf": 0.5}), "broken", {})
+
+        def test_written():
+            failure = Broken(SimpleNamespace(metrics={}), "broken", {})
+            failure.page = "elsewhere.html"
+            raise failure
         """
     )
     # In this process, which has loaded torch already: it cannot be loaded twice.
     assert NotAlikeError.__module__ in sys.modules
     found = tester.runpytest_inprocess("-q")
-    found.assert_outcomes(failed=1)
+    found.assert_outcomes(failed=2)
+    found.stdout.fnmatch_lines(["The page: elsewhere.html"])
     (page,) = (tester.path / ".pytest_cache").rglob("*.html")
     assert page.read_text(encoding="utf-8") == "page"
     found.stdout.fnmatch_lines([f"The page: {page}"])
+    assert page.name.startswith("test_a_b-")
     found = tester.runpytest_inprocess("-q", "-p", "no:cacheprovider")
     found.stdout.fnmatch_lines(["--fairgear-pages DIR writes a page."])
     # The test still fails for its own reason.
     blocked = tester.makefile(".txt", blocked="")
     found = tester.runpytest_inprocess("-q", "--fairgear-pages", str(blocked))
-    found.assert_outcomes(failed=1)
+    found.assert_outcomes(failed=2)
     found.stdout.fnmatch_lines(["*Broken: broken", "The page could not be written: *"])
 
 

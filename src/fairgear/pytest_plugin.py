@@ -63,7 +63,9 @@ def pytest_runtest_makereport(
 
 
 def _page(item: pytest.Item, error: Any) -> str:
-    """Write the page; where it is, or why it is not there."""
+    """Write the page, unless the test did; where it is, or why it is not there."""
+    if error.page is not None:
+        return f"The page: {error.page}"
     given = item.config.getoption("--fairgear-pages")
     cache = getattr(item.config, "cache", None)
     if given is None and cache is None:

@@ -63,6 +63,7 @@ def test_the_message_and_the_page(tmp_path: Path) -> None:
     named = [int(line.split()[1]) for line in said.splitlines() if "    person " in line]
     assert len(named) == 5
     assert set(named[: len(most)]) <= set(most)
+    assert failure.page == page
     assert failure.__notes__ == [f"The page: {page}"]
     assert "mine" in page.read_text(encoding="utf-8")
 

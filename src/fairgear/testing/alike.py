@@ -29,16 +29,19 @@ class NotAlikeError(AssertionError):
 
     Attributes:
         audit: what was measured for the bounds.
+        page: where the page is, once it is written.
     """
 
     def __init__(self, found: Audit, message: str, again: Mapping[str, Any]) -> None:
         super().__init__(message)
         self.audit = found
+        self.page: Path | None = None
         self._again = again
 
     def save_html(self, path: Path | str) -> None:
         """Audit the model once more with all that a page shows, and write the page."""
         audit(**self._again).save_html(path)
+        self.page = Path(path)
 
 
 def assert_alike(
@@ -67,7 +70,7 @@ def assert_alike(
         graph: the graph; or its `Worlds`, which several models can share.
         by: what must be within bounds: the measured value; the worse end of its interval, so that
             a pass shows the bound to hold; or the better end, so that a failure shows it broken.
-        page: where the page of a model that fails is written; with pytest it is written anyway.
+        page: where the page of a model that fails is written; pytest has a place for it anyway.
         name: what the message and the page call the model.
         threshold: as in `fairgear.audit`.
         causal_model: likewise.
