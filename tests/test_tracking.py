@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 import struct
 import warnings
 from collections.abc import Iterator
@@ -14,9 +15,12 @@ from typing import Any
 import pytest
 
 from fairgear.auditing import Audit
+from fairgear.auditing import audit as audit_of
 from fairgear.errors import ParameterError
-from fairgear.tracking import log_mlflow, log_wandb
+from fairgear.graph import from_tables, split
+from fairgear.tracking import _write, log_mlflow, log_wandb
 from tests.auditing.models import Features, measure, small_graph
+from tests.graph.people import people
 
 FILES = {"report.html", "model-card.md", "audit.json"}
 # Libraries of these packages warn of one another.
@@ -59,7 +63,7 @@ def test_mlflow_has_settings_figures_and_files(mlflow: Any, audit: Audit, tmp_pa
     client = mlflow.MlflowClient()
     data = client.get_run(run.info.run_id).data
     assert data.metrics["loss"] == 0.5
-    expected = {}
+    expected: dict[str, float] = {}
     for name, value in audit.metrics.items():
         low, high = audit.intervals[name]
         expected |= {name: value, f"{name}.low": low, f"{name}.high": high}
@@ -76,6 +80,22 @@ def test_mlflow_has_settings_figures_and_files(mlflow: Any, audit: Audit, tmp_pa
     assert Audit.load(found, people=False).metrics == pytest.approx(audit.metrics, nan_ok=True)
     page = (found / "report.html").read_text(encoding="utf-8")
     assert page.rstrip().endswith("</html>")
+
+
+def test_nobody_is_named_where_nobody_was_asked_about(tmp_path: Path) -> None:
+    table = people()
+    table["id"] = [f"person{place}x" for place in range(len(table))]
+    graph = from_tables(table, label="approved", sensitive="sex", similarity=0.7, standardize=True)
+    graph = split(graph, seed=0)
+
+    def written(**few: Any) -> str:
+        found = audit_of(Features(), graph, draws=1, self_people=0, probes=False, **few)
+        folder = tmp_path / str(len(few))
+        _write(found, folder, people=False)
+        return "".join((folder / name).read_text(encoding="utf-8") for name in FILES)
+
+    assert not re.search(r"person\d+x", written(affected_people=0, what_if_people=0))
+    assert re.search(r"person\d+x", written(what_if_people=0))
 
 
 def test_mlflow_twice_is_once_and_another_needs_another_prefix(mlflow: Any, audit: Audit) -> None:

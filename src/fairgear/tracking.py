@@ -112,7 +112,7 @@ def _settings(audit: Audit) -> dict[str, str]:
 
 def _figures(audit: Audit) -> dict[str, float]:
     """Every measure that is defined, and the ends of its interval as `--fail-if` names them."""
-    found = {}
+    found: dict[str, float] = {}
     for name, value in audit.metrics.items():
         low, high = audit.intervals[name]
         found |= {name: value, f"{name}.low": low, f"{name}.high": high}

@@ -41,10 +41,10 @@ def test_ends_of_the_interval(worlds: Worlds, metric: str, worse: int, better: i
     ends = tuple(audit(Features(), worlds, other_causal_models=False).intervals[metric])
     toward = 1e-6 if worse == 0 else -1e-6
     for by, end in (("worse end", ends[worse]), ("better end", ends[better])):
-        options: Any = {"by": by}
-        assert_alike(Features(), worlds, **options, **{metric: end})
+        options: dict[str, Any] = {"by": by, metric: end}
+        assert_alike(Features(), worlds, **options)
         with pytest.raises(NotAlikeError, match="er end allowed at "):
-            assert_alike(Features(), worlds, **options, **{metric: end + toward})
+            assert_alike(Features(), worlds, **{**options, metric: end + toward})
 
 
 def test_the_message_and_the_page(tmp_path: Path) -> None:

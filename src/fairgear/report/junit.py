@@ -51,7 +51,7 @@ def _case(suite: ET.Element, audit: Audit, condition: Condition, failure: str | 
     if failure is not None:
         kind = "undefined" if failure.startswith(f"{condition.subject} is undefined") else "bound"
         found = ET.SubElement(case, "failure", {"message": _text(failure), "type": kind})
-        found.text = _text("\n".join([failure, *said]))
+        found.text = _text(failure)
     ET.SubElement(case, "system-out").text = _text("\n".join(said))
 
 

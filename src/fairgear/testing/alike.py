@@ -109,7 +109,7 @@ def assert_alike(
             factual_only=adapter.factual_only,
         )
         causal_model, draws, seed = None, graph.draws, graph.seed
-    asked = {
+    asked: dict[str, Any] = {
         "model": adapter,
         "graph": graph,
         "causal_model": causal_model,
@@ -175,7 +175,8 @@ def _affected(found: Audit) -> list[str]:
     lines = [
         f"  {int((flips > 0).sum()):,} people get another answer in some world; most affected:"
     ]
-    for at in most_affected(flips, moved, _NAMED).tolist():
+    named = [at for at in most_affected(flips, moved, _NAMED).tolist() if flips[at] > 0]
+    for at in named:
         row = table.iloc[at]
         who = row["node_name"] if "node_name" in table else int(row["node_id"])
         lines.append(
