@@ -68,9 +68,12 @@ def _page(item: pytest.Item, error: Any) -> str:
         return f"The page: {error.page}"
     given = item.config.getoption("--fairgear-pages")
     cache = getattr(item.config, "cache", None)
-    if given is None and cache is None:
+    if given is not None:
+        folder = Path(given)
+    elif cache is not None:
+        folder = Path(cache.mkdir("fairgear"))
+    else:
         return "--fairgear-pages DIR writes a page."
-    folder = Path(given) if given is not None else Path(cache.mkdir("fairgear"))
     digest = hashlib.sha256(item.nodeid.encode()).hexdigest()[:6]
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", item.name)[:80]
     path = folder / f"{name}-{digest}.html"
