@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,16 @@ def test_nothing_is_put_into_a_script() -> None:
         assert "${{" not in script
         assert "$[[" not in script
         assert "eval" not in script
+
+
+def test_both_make_the_same_command() -> None:
+    (step,) = [step for step in action()["runs"]["steps"] if step.get("id") == "audit"]
+    parts = [
+        re.findall(r"command=\(.*<<< \"\$FAIRGEAR_FAIL_IF\"\n", script, flags=re.DOTALL)
+        for script in (step["run"], job()["script"][-1])
+    ]
+    assert parts[0] == parts[1]
+    assert len(parts[0]) == 1
 
 
 def test_inputs_are_words_and_never_commands(tmp_path: Path, fake: Path) -> None:
