@@ -145,8 +145,10 @@ def test_wandb_has_settings_figures_and_files(wandb: Any, audit: Audit, tmp_path
     config = {
         item.key or "/".join(item.nested_key): item.value_json
         for record in records
-        if record.WhichOneof("record_type") == "config"
-        for item in record.config.update
+        # Those that came before the run was written are in its own record.
+        for kind in ("config", "run")
+        if record.WhichOneof("record_type") == kind
+        for item in (record.config if kind == "config" else record.run.config).update
     }
     assert config["fairgear/model"] == '"Features"'
     assert config["fairgear/graph"] == f'"{audit.setup.graph}"'
