@@ -9,14 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairgear import auditing, causal, datasets, egos, graph, methods, metrics
+    from fairgear import auditing, causal, datasets, egos, graph, methods, metrics, tracking
     from fairgear.auditing import Audit, audit
     from fairgear.graph import SensitiveGraph
     from fairgear.methods import Gear, GearPaper, load_model
 
     __version__: str
 
-_MODULES = ("auditing", "causal", "datasets", "egos", "graph", "methods", "metrics")
+_MODULES = ("auditing", "causal", "datasets", "egos", "graph", "methods", "metrics", "tracking")
 _OBJECTS = {
     "Audit": "fairgear.auditing",
     "Gear": "fairgear.methods",
@@ -41,6 +41,7 @@ __all__ = [
     "load_model",
     "methods",
     "metrics",
+    "tracking",
 ]
 
 

@@ -123,6 +123,7 @@ def test_it_is_one_name_of_the_package(graph: SensitiveGraph) -> None:
         self_people=2,
         causal_model="synthetic",
         worlds=Worlds(graph, draws=1).fingerprint,
+        graph=graph.fingerprint(),
     )
 
 

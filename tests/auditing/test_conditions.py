@@ -117,3 +117,18 @@ def test_a_sentence_for_each_failure() -> None:
 def test_a_value_is_shown_apart_from_the_number_that_it_passes() -> None:
     found = Condition.parse("delta_cf > 0.05").failure({"delta_cf": 0.05000001}, {})
     assert found == "delta_cf is 0.05000001 (no interval), which is > 0.05."
+
+
+@pytest.mark.parametrize("name", list(METRICS))
+@pytest.mark.parametrize("end", [None, "worse", "better"])
+def test_breaking_a_bound_is_to_be_worse(name: str, end: str | None) -> None:
+    condition = Condition.breaking(name, 0.5, end)
+    for low, high in ((0.2, 0.8), (0.6, 0.8), (0.2, 0.4)):
+        values: dict[str | None, float] = {None: (low + high) / 2}
+        values["worse"], values["better"] = (
+            (low, high) if METRICS[name].direction == "higher" else (high, low)
+        )
+        found = condition.failure({name: (low + high) / 2}, {name: Interval(low, high)})
+        worse = METRICS[name].better(0.5, values[end])
+        assert (found is not None) == worse
+    assert condition.failure({name: 0.5}, {name: Interval(0.5, 0.5)}) is None

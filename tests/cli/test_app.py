@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import signal
 import subprocess
@@ -152,3 +153,12 @@ def test_ctrl_c_is_status_130(tmp_path: Path) -> None:
     process.kill()
     assert process.exitcode == 130
     assert err.read_text().splitlines()[-1] == "fairgear: interrupted; the same command resumes"
+
+
+def test_flags_that_were_left_out_where_pydantic_is_loaded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # The parser asks it about defaults, once somebody has imported it.
+    importlib.import_module("pydantic")
+    assert main(["run", "nosuch"]) == 2
+    assert "unknown dataset: got 'nosuch'" in capsys.readouterr().err

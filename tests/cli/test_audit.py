@@ -159,8 +159,10 @@ def test_exported_scored_and_audited(
     assert found["metrics"] == direct["metrics"]
     assert found["intervals"] == direct["intervals"]
     assert found["probes"] == {"sens": True, "graph": False, "repeats": None}
-    typed = ["audit", "score", str(exported), "--fail-if", "delta_cf > 0", "--out"]
+    typed = ["audit", "score", str(exported), "--fail-if", "delta_cf > 0"]
+    typed += ["--junit", str(tmp_path / "out.xml"), "--out"]
     assert main([*typed, str(tmp_path / "out")]) == 3
+    assert 'failures="1"' in (tmp_path / "out.xml").read_text(encoding="utf-8")
     assert {entry.name for entry in (tmp_path / "out").iterdir()} == FILES
     # With a threshold, scores may be any numbers; nobody is above this one.
     assert main(["audit", "score", str(exported), "--threshold", "2"]) == 0

@@ -395,4 +395,5 @@ def _setup(worlds: Worlds, people: int, flips: Mapping[str, FlipRow], level: flo
         self_people=0 if alone is None else alone.people,
         causal_model=None if worlds.causal_model is None else worlds.causal_model.name,
         worlds=worlds.fingerprint,
+        graph=worlds.graph.fingerprint(),
     )

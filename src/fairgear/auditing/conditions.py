@@ -67,6 +67,20 @@ class Condition:
             raise ParameterError(f"condition {text!r}", digits, allowed, "write 5 % as 0.05")
         return cls(metric, end, comparison, number)
 
+    @classmethod
+    def breaking(cls, metric: str, bound: float, end: str | None = None) -> Condition:
+        """That a metric is on the worse side of a bound: above it where lower is better.
+
+        Args:
+            metric: by its name in `fairgear.metrics.EVERY_METRIC`.
+            bound: the worst that is allowed.
+            end: None for the value; "worse" or "better" for that end of the interval.
+        """
+        higher = EVERY_METRIC[metric].direction == "higher"
+        part = {None: "", "worse": ".low" if higher else ".high"}
+        part["better"] = ".high" if higher else ".low"
+        return cls.parse(f"{metric}{part[end]} {'<' if higher else '>'} {bound!r}")
+
     def __str__(self) -> str:
         return f"{self.subject} {self.bound}"
 
@@ -87,19 +101,31 @@ class Condition:
 
         An undefined measure fails too: what was not measured was not shown to be within bounds.
         """
-        ends = intervals.get(self.metric, UNDEFINED)
-        value = metrics.get(self.metric, math.nan)
-        if self.end is not None:
-            value = ends.low if self.end == "low" else ends.high
+        value = self._value(metrics, intervals)
         if math.isnan(value):
             return f"{self.subject} is undefined: it cannot be shown not to be {self.bound}."
         if not _COMPARISONS[self.comparison](value, self.number):
             return None
+        return f"{self.measured(metrics, intervals)}, which is {self.bound}."
+
+    def measured(self, metrics: Mapping[str, float], intervals: Mapping[str, Interval]) -> str:
+        """What was measured, without a full stop: "delta_cf is 0.03 (interval 0.02 to 0.05)"."""
+        value = self._value(metrics, intervals)
+        if math.isnan(value):
+            return f"{self.subject} is undefined"
+        ends = intervals.get(self.metric, UNDEFINED)
         between = f"interval {ends.low:.4g} to {ends.high:.4g}" if ends.defined else "no interval"
         # As many digits as distinguish it from the number that it is compared with.
         short = f"{value:.4g}"
         shown = short if value == self.number or float(short) != self.number else repr(value)
-        return f"{self.subject} is {shown} ({between}), which is {self.bound}."
+        return f"{self.subject} is {shown} ({between})"
+
+    def _value(self, metrics: Mapping[str, float], intervals: Mapping[str, Interval]) -> float:
+        """What is compared; NaN where it is undefined."""
+        if self.end is None:
+            return metrics.get(self.metric, math.nan)
+        ends = intervals.get(self.metric, UNDEFINED)
+        return ends.low if self.end == "low" else ends.high
 
     def turning_point(self, dose: Dose) -> str | None:
         """From which dose an upper bound on δCF is exceeded; None of other conditions."""

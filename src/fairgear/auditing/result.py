@@ -76,6 +76,7 @@ class Setup:
         self_people: how many *self* was measured on.
         causal_model: name of the causal model; None without one.
         worlds: fingerprint of the worlds; audits with the same one can be compared.
+        graph: fingerprint of the graph as it is; empty in audits of older versions.
     """
 
     dataset: str
@@ -86,6 +87,7 @@ class Setup:
     self_people: int
     causal_model: str | None
     worlds: str
+    graph: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +34,8 @@ from fairgear.cli.output import (
     print_table,
     say,
 )
+from fairgear.errors import ParameterError
+from fairgear.files import replacing, write_text, writes
 from fairgear.runs.audit_config import AuditConfig
 
 if TYPE_CHECKING:
@@ -60,6 +63,9 @@ FORMATS = Parameter(completer=one_of("csv", "parquet", "npz"))
 _FAIL_IF = """Such as "delta_cf > 0.05" or "auroc.low < 0.6": exit
 status 3 if it holds. May be repeated."""
 FailIf = Annotated[list[str] | None, Parameter(name="--fail-if", negative=(), help=_FAIL_IF)]
+_JUNIT = """A file for JUnit XML: a test case for each condition of
+--fail-if, as build servers show them."""
+JUnit = Annotated[Path | None, Parameter(name="--junit", help=_JUNIT)]
 _Settings: Any = options_of(AuditConfig, without=["dataset", "data"])
 Settings = Annotated[_Settings, Parameter(name="*", group="The audit")]
 _DEFAULTS = _Settings()
@@ -81,6 +87,7 @@ def audit(
     time_limit: float = 300.0,
     device: Device = "auto",
     fail_if: FailIf = None,
+    junit: JUnit = None,
     out: Path | None = None,
     format: Format = "page",
     json: Json = False,
@@ -149,7 +156,7 @@ def audit(
             )
 
         folder = AuditFolder(out if out is not None else Path("audits") / name)
-        on_rank0(folder.claim_for_audit)
+        on_rank0(partial(_claim, folder, junit, conditions))
         # A model may print; stdout is for the results.
         with redirect_stdout(sys.stderr):
             results = run_audit(
@@ -162,7 +169,7 @@ def audit(
                 files=files_of(model, against),
             )
         if rank() == 0:
-            _finish(results, folder, conditions, json=json, format=format)
+            _finish(results, folder, conditions, junit, json=json, format=format)
 
 
 @audit_app.command
@@ -217,6 +224,7 @@ def score(
     name: str | None = None,
     threshold: float | None = None,
     fail_if: FailIf = None,
+    junit: JUnit = None,
     out: Path | None = None,
     format: Format = "page",
     json: Json = False,
@@ -241,9 +249,9 @@ def score(
     from fairgear.runs.folder import AuditFolder
 
     folder = AuditFolder(out if out is not None else worlds / "audit")
-    folder.claim_for_audit()
+    _claim(folder, junit, conditions)
     results = audit_scores(worlds, folder, threshold=threshold, name=name)
-    _finish(results, folder, conditions, json=json, format=format)
+    _finish(results, folder, conditions, junit, json=json, format=format)
 
 
 def _conditions(texts: list[str] | None) -> list[str]:
@@ -255,17 +263,44 @@ def _conditions(texts: list[str] | None) -> list[str]:
     return texts or []
 
 
+def _claim(folder: AuditFolder, junit: Path | None, conditions: list[str]) -> None:
+    """Make sure that all can be written, and that no earlier verdict is taken for this one's."""
+    if junit is not None and not conditions:
+        allowed = "it beside --fail-if, whose conditions are its test cases"
+        raise ParameterError("--junit", "it alone", allowed, 'add --fail-if "delta_cf > 0.05"')
+    if junit is not None and junit.suffix.lower() != ".xml":
+        # What is there is removed: it must not be somebody's data.
+        raise ParameterError("--junit", str(junit), "a file that ends in .xml", "rename it")
+    if junit is not None and junit.resolve().is_relative_to(folder.path.resolve()):
+        got, allowed = f"{junit}, in the folder of the audit", "a file beside that folder"
+        raise ParameterError("--junit", got, allowed, f"write it to {folder.path}.xml")
+    folder.claim_for_audit()
+    if junit is not None and writes():
+        with replacing(junit):
+            pass
+        junit.unlink(missing_ok=True)
+
+
 def _typed(settings: Any, data: Any) -> dict[str, Any]:
     columns = given(data)
     return {**given(settings), **({"data": columns} if columns else {})}
 
 
 def _finish(
-    results: Audit, folder: AuditFolder, conditions: list[str], *, json: bool, format: str
+    results: Audit,
+    folder: AuditFolder,
+    conditions: list[str],
+    junit: Path | None,
+    *,
+    json: bool,
+    format: str,
 ) -> None:
     """Show the results; where a condition holds, say so and end with its exit status."""
     from fairgear.auditing.sums import renew_sums
-    from fairgear.report import ll144_markdown, write_ll144
+    from fairgear.report import junit_xml, ll144_markdown, write_ll144
+
+    if junit is not None:
+        write_text(junit, junit_xml(results, conditions))
 
     if format == "ll144":
         write_ll144(results, folder.ll144)

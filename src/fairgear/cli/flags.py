@@ -42,11 +42,10 @@ Backend = Annotated[str, Parameter(help=_BACKEND)]
 Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
 
 
-class NotTyped:
-    """Stands for a flag that was left out: None may be typed, and means something."""
-
-
-NOT_TYPED = NotTyped()
+# Stands for a flag that was left out: None may be typed, and means something. It is what the parser
+# itself takes for no value: any other would be checked against the flag's type where somebody has
+# loaded pydantic.
+NOT_TYPED = inspect.Parameter.empty
 
 
 def options_of(

@@ -1,5 +1,6 @@
 """The web page of a run or an audit, one file that opens anywhere; and a model card's section."""
 
+from fairgear.report.junit import junit_xml
 from fairgear.report.ll144 import ll144_markdown, write_ll144
 from fairgear.report.model_card import model_card
 from fairgear.report.notebook import audit_html
@@ -9,6 +10,7 @@ from fairgear.report.plots import Plots
 __all__ = [
     "Plots",
     "audit_html",
+    "junit_xml",
     "ll144_markdown",
     "model_card",
     "render_page",
