@@ -74,7 +74,7 @@ def audit(
     against: str | None = None,
     threshold: float | None = None,
     graph_format: str = "csv",
-    time_limit: float = 300.0,
+    timeout: float = 300.0,
     device: Device = "auto",
     fail_if: FailIf = None,
     out: Path | None = None,
@@ -103,7 +103,7 @@ def audit(
     graph_format
         Of a command: csv or parquet, with the columns of your table; or npz,
         with features as fairgear encodes them.
-    time_limit
+    timeout
         Seconds of a command for one graph.
     out
         The folder to write. [default: audits/DATASET-MODEL]
@@ -140,7 +140,7 @@ def audit(
                 threshold=threshold,
                 device=device,
                 graph_format=graph_format,
-                time_limit=time_limit,
+                timeout=timeout,
                 id=config.data.id,
             )
 
