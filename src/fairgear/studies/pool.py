@@ -19,13 +19,14 @@ from typing import Any, Generic, Protocol, TypeVar
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
 from fairgear.errors import FairgearError, ParameterError
+from fairgear.files import remove_own
 
 LOKY, DASK, RAY = BACKENDS = ("loky", "dask", "ray")
 # Tasks for each worker, at least, where there are enough cells: so that all end at about the same
 # time.
 TASKS_A_WORKER = 8
 # Seconds between two looks at whether the parent process still runs.
-LOOK_EVERY = 1.0
+LOOK_EVERY = 0.2
 # A cluster's worker may have several threads; runs share global state and take turns.
 _turn = threading.Lock()
 
@@ -259,6 +260,7 @@ def _end_with(parent: int) -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(LOOK_EVERY)
+        remove_own()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 from torch import Tensor
 
@@ -28,6 +22,7 @@ from fairgear.auditing.worlds import Worlds
 from fairgear.errors import ParameterError
 from fairgear.files import temporary_folder
 from fairgear.graph.tables import OriginalColumns
+from fairgear.interruption import sigterm_unwinds
 from fairgear.metrics.inputs import Floats
 
 # The ending that the other program's libraries expect or add.
@@ -164,35 +159,3 @@ def _last_line(path: Path) -> str:
         lines = file.read().decode("utf-8", errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return last if len(last) <= _LONGEST else f"{last[:_LONGEST]}…"
-
-
-class _Terminated(SystemExit):
-    """SIGTERM as an exception, so that open contexts clean up."""
-
-
-@contextmanager
-def sigterm_unwinds() -> Iterator[None]:
-    """Inside, SIGTERM raises an exception; afterwards the previous handler gets the signal."""
-    before = signal.getsignal(signal.SIGTERM)
-    ours = threading.current_thread() is threading.main_thread()
-    # Only the main thread may set handlers, a handler that Python did not set (None) cannot be
-    # restored, and a process that ignores the signal should continue.
-    if not ours or before is None or before is signal.SIG_IGN:
-        yield
-        return
-
-    def unwind(number: int, frame: FrameType | None) -> None:
-        # A second signal must not interrupt the clean-up.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise _Terminated(128 + number)
-
-    signal.signal(signal.SIGTERM, unwind)
-    try:
-        yield
-    except _Terminated:
-        signal.signal(signal.SIGTERM, before)
-        os.kill(os.getpid(), signal.SIGTERM)
-        # Even if the previous handler returns, the program is gone.
-        raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
