@@ -3,17 +3,20 @@
 Both raise an exception, which unwinds the command and cleans up. But an exception waits for
 compiled code to return, which may take minutes. So the signal also wakes a thread, which waits a
 little, then removes what this process was writing and ends it. Nothing is lost by that, since
-files are there whole or not at all.
+files are there whole or not at all. What such code leaves to Python's lock is as long as a batch of
+rows; code that never let go of it would keep the thread waiting too.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
 
 from fairgear.files import remove_own
 
@@ -111,10 +114,20 @@ def watched(say: Callable[[int], None], *, to_the_end: bool) -> Iterator[None]:
             say(number)
         else:
             watch.say(number)
+            if watch.heard and to_the_end:
+                _end(number)
         raise
     finally:
         if watch is not None and not (watch.heard and to_the_end):
             watch.stop()
+
+
+def _end(number: int) -> NoReturn:
+    """End this process now: taking Python apart may last seconds."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    remove_own()
+    os._exit(128 + number)
 
 
 @contextmanager

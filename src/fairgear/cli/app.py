@@ -107,9 +107,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _say("more than fits into memory; use fewer people or columns, or fairgear store", 1)
     except (KeyboardInterrupt, Terminated) as error:
-        # Python remembers one that fell into an earlier `exec`, such as that of a dataclass, and
-        # would end by the signal.
-        exec("")
         return 128 + (signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT)
     except OSError as error:
         return _refused(error)
