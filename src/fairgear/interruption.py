@@ -3,8 +3,8 @@
 Both raise an exception, which unwinds the command and cleans up. But an exception waits for
 compiled code to return, which may take minutes. So the signal also wakes a thread, which waits a
 little, then removes what this process was writing and ends it. Nothing is lost by that, since
-files are there whole or not at all. What such code leaves to Python's lock is as long as a batch of
-rows; code that never let go of it would keep the thread waiting too.
+files are there whole or not at all. Code that held Python's lock without a break would keep the
+thread waiting too; none that is called here does so for long.
 """
 
 from __future__ import annotations
@@ -36,16 +36,12 @@ class Watch:
 
     Args:
         say: tells the user how the process ends, given the number of the signal.
-
-    Attributes:
-        heard: whether a signal has come.
     """
 
     def __init__(self, say: Callable[[int], None]) -> None:
         self._say = say
         # Whoever holds it has the last word.
         self._word = threading.Lock()
-        self.heard = False
         self._left = threading.Event()
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._wake, False)
@@ -76,20 +72,17 @@ class Watch:
         number = -1
         while number not in (0, *_SIGNALS):
             number = os.read(self._woken, 1)[0]
-        self.heard = number != 0
-        if not self.heard or self._left.wait(PATIENCE):
+        if number == 0 or self._left.wait(PATIENCE):
             return
-        silent = not self._word.acquire(blocking=False)
-        # In another thread, since a terminal or a disk may take for ever.
-        last = threading.Thread(target=self._last, args=(None if silent else number,), daemon=True)
-        last.start()
-        last.join(LAST)
+        last = [threading.Thread(target=remove_own, daemon=True)]
+        if self._word.acquire(blocking=False):
+            last.append(threading.Thread(target=self._say, args=(number,), daemon=True))
+        # In other threads, since a disk or a terminal may take for ever.
+        for thread in last:
+            thread.start()
+        for thread in last:
+            thread.join(LAST / len(last))
         os._exit(128 + number)
-
-    def _last(self, number: int | None) -> None:
-        remove_own()
-        if number is not None:
-            self._say(number)
 
 
 @contextmanager
@@ -98,7 +91,7 @@ def watched(say: Callable[[int], None], *, to_the_end: bool) -> Iterator[None]:
 
     Args:
         say: tells the user that the command was interrupted, given the number of the signal.
-        to_the_end: the process ends after this block, so that a signal is final until it has.
+        to_the_end: the process ends with this block.
     """
     watch = None
     # Only the main thread hears signals.
@@ -110,15 +103,12 @@ def watched(say: Callable[[int], None], *, to_the_end: bool) -> Iterator[None]:
             yield
     except (KeyboardInterrupt, Terminated) as error:
         number = signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
-        if watch is None:
-            say(number)
-        else:
-            watch.say(number)
-            if watch.heard and to_the_end:
-                _end(number)
+        (say if watch is None else watch.say)(number)
+        if to_the_end:
+            _end(number)
         raise
     finally:
-        if watch is not None and not (watch.heard and to_the_end):
+        if watch is not None:
             watch.stop()
 
 

@@ -216,7 +216,26 @@ def _parallel(tasks: Sequence[Task[C]], pool: Pool) -> Iterator[tuple[int, list[
             batch_size=1,
             return_as="generator_unordered",
         )
-        yield from parallel(delayed(_numbered)(number, task) for number, task in enumerate(tasks))
+        given = (delayed(_numbered)(number, task) for number, task in enumerate(tasks))
+        with _deaf_children():
+            found = parallel(given)
+        yield from found
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes that are started inside do not hear Ctrl-C, not even while they import Python.
+
+    They inherit which signals are blocked. Here one that comes meanwhile is heard afterwards.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _numbered(number: int, task: Task[C]) -> tuple[int, list[Outcome[C]]]:
