@@ -232,7 +232,7 @@ def _wrong(process: subprocess.Popen[bytes], number: int, said: str) -> list[str
     if process.returncode != 128 + number:
         found.append(f"status {process.returncode}")
     if "Traceback" in said:
-        found.append("a traceback: " + " / ".join(lines[-4:])[-300:])
+        found.append("a traceback: " + " / ".join(lines)[-2500:])
     elif not last.startswith(("fairgear: interrupted", "fairgear: ended")):
         found.append(f"said {last[:80]!r}")
     return found

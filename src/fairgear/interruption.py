@@ -9,6 +9,7 @@ thread waiting too; none that is called here does so for long.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -113,9 +114,11 @@ def watched(say: Callable[[int], None], *, to_the_end: bool) -> Iterator[None]:
 
 
 def _end(number: int) -> NoReturn:
-    """End this process now: taking Python apart may last seconds."""
+    """End this process after its last duties: taking Python apart would last seconds more."""
     with suppress(OSError, ValueError):
         sys.stdout.flush()
+    # Such as those of a pool of processes.
+    atexit._run_exitfuncs()
     remove_own()
     os._exit(128 + number)
 
