@@ -38,6 +38,8 @@ _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
 # Nanoseconds between two times of files that are surely different.
 _TICK = 10_000_000
 _state = {"writes": True}
+# Temporary files and folders that this process has made and not yet removed or renamed.
+_own: set[Path] = set()
 # Open files, until this process ends: see `hold`.
 _held: dict[Path, int] = {}
 
@@ -132,6 +134,7 @@ def new_folder(path: Path) -> Iterator[Path]:
         finally:
             _close(handle)
             shutil.rmtree(temporary, ignore_errors=True)
+            _own.discard(temporary)
 
 
 @contextmanager
@@ -151,6 +154,7 @@ def temporary_folder() -> Iterator[Path]:
     finally:
         _close(handle)
         shutil.rmtree(temporary, ignore_errors=True)
+        _own.discard(temporary)
 
 
 def sync(path: Path) -> None:
@@ -315,6 +319,12 @@ def _free(handle: int) -> bool:
     return True
 
 
+def remove_own() -> None:
+    """Remove what this process is writing, since it is about to end."""
+    for path in list(_own):
+        _remove(path)
+
+
 @contextmanager
 def _temporary_file(path: Path) -> Iterator[Path]:
     """A new file beside `path`, locked while this process writes it; removed at the end.
@@ -337,12 +347,14 @@ def _temporary_file(path: Path) -> Iterator[Path]:
     finally:
         _close(handle)
         temporary.unlink(missing_ok=True)
+        _own.discard(temporary)
 
 
 def _locked(make: Callable[[], str]) -> tuple[Path, int | None]:
     """A path that `make` makes, and the open file that holds its lock; see `_remove_if_left`."""
     while True:
         path = Path(make())
+        _own.add(path)
         if not LOCKS:
             return path, None
         handle: int | None = None
@@ -353,6 +365,7 @@ def _locked(make: Callable[[], str]) -> tuple[Path, int | None]:
             if os.path.samestat(os.fstat(handle), os.lstat(path)):
                 return path, handle
         _close(handle)
+        _own.discard(path)
 
 
 def _close(handle: int | None) -> None:

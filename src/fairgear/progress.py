@@ -83,6 +83,11 @@ def log(message: str) -> None:
         _console.print(on_one_line(message), markup=False, emoji=False, soft_wrap=True)
 
 
+def show_cursor() -> None:
+    """A bar hides it, and cannot give it back if its process is ended at once."""
+    _console.show_cursor(True)
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Show no bars and no log lines inside this block."""

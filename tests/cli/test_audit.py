@@ -266,7 +266,7 @@ def test_every_option_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None
     for item in fields(AuditConfig):
         if item.name not in ("dataset", "data"):
             assert f"--{item.name.replace('_', '-')}" in shown
-    for flag in ("--against", "--fail-if", "--threshold", "--time-limit", "--no-other-causal-mo"):
+    for flag in ("--against", "--fail-if", "--threshold", "--timeout", "--no-other-causal-mo"):
         assert flag in shown
 
 

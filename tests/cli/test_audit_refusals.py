@@ -49,7 +49,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "raises": (["typed_models:raises"], "'factual-unchanged-draw-0': got RuntimeError: it broke;"),
     "raises later": (["typed_models:later"], "got RuntimeError: never seen;"),
     "logits": (["typed_models:logits"], "allowed: 0 to 1, unless a threshold is given"),
-    "hangs": ([command("hangs"), "--time-limit", "0.3"], "no end after 0.3 seconds"),
+    "hangs": ([command("hangs"), "--timeout", "0.3"], "no end after 0.3 seconds"),
     "rubbish": ([command("rubbish")], "no file where {scores} is"),
     "rubbish on stdout": (
         [command("rubbish").removesuffix(" {scores}")],
@@ -59,7 +59,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "missing nodes": ([command("missing")], "got no score of"),
     "no program": (["/no/such/program {graph}"], "no such file or directory"),
     "graph format": ([command("scores"), "--graph-format", "xml"], "csv, parquet, npz"),
-    "time limit": ([command("scores"), "--time-limit", "0"], "time_limit: got 0"),
+    "timeout": ([command("scores"), "--timeout", "0"], "timeout: got 0"),
     "against": (["typed_models:constant", "--against", "nowhere"], "MODEL: got 'nowhere'"),
     "against fails": (
         ["typed_models:constant", "--against", "typed_models:raises"],

@@ -97,15 +97,15 @@ def test_python_objects(text: str, kind: str) -> None:
 
 
 def test_commands() -> None:
-    adapter = model_of("score {graph} {scores}", threshold=0, graph_format="npz", time_limit=9)
+    adapter = model_of("score {graph} {scores}", threshold=0, graph_format="npz", timeout=9)
     assert isinstance(adapter, CommandAdapter)
     assert (adapter.name, adapter.threshold) == ("score {graph} {scores}", 0)
     # A colon does not make Python code of it.
     assert isinstance(model_of("host:score {graph}"), CommandAdapter)
     with pytest.raises(ParameterError, match="format of graphs"):
         model_of("score {graph}", graph_format="xml")
-    with pytest.raises(ParameterError, match="time_limit"):
-        model_of("score {graph}", time_limit=0)
+    with pytest.raises(ParameterError, match="timeout"):
+        model_of("score {graph}", timeout=0)
 
 
 @pytest.mark.parametrize(

@@ -38,3 +38,8 @@ def sleeps(cell: Any, folder: Path) -> dict[str, Any]:
     (folder / str(os.getpid())).touch()
     time.sleep(600)
     return {}
+
+
+def deaf(cell: Any) -> dict[str, Any]:
+    """Whether this process has been deaf to Ctrl-C since it was started."""
+    return {"deaf": signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])}

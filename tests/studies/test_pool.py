@@ -19,7 +19,7 @@ import pytest
 from fairgear.errors import ParameterError
 from fairgear.studies import pool
 from fairgear.studies.pool import Outcome, Pool, Task, check_backend, open_pool, outcomes
-from tests.studies.fragile import CELLS, KILLS, RAISES, Fake, fragile
+from tests.studies.fragile import CELLS, KILLS, RAISES, Fake, deaf, fragile
 
 ROOT = Path(__file__).parents[2]
 
@@ -126,6 +126,13 @@ def test_an_unknown_backend_and_a_missing_package_are_refused(
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ParameterError, match=r"run pip install 'fairgear\[ray\]'"):
         check_backend("ray")
+
+
+def test_ctrl_c_is_for_the_process_that_started_the_workers() -> None:
+    with open_pool(jobs=2) as workers:
+        rows = [outcome.row for outcome in outcomes(CELLS, deaf, workers)]
+    assert rows == [{"deaf": True}] * len(CELLS)
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:

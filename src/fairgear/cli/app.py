@@ -1,7 +1,8 @@
 """`fairgear`: its commands, and how every error becomes one line and an exit status.
 
 Exit status: 0 done, 2 bad input, 3 an audit that meets a condition of --fail-if or whose files
-`audit verify` finds changed, 130 interrupted, 1 anything else, such as what `doctor` finds broken.
+`audit verify` finds changed, 130 interrupted, 143 ended by SIGTERM, 1 anything else, such as what
+`doctor` finds broken.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import Timer
 from typing import Any
 
@@ -38,6 +40,8 @@ from fairgear.cli.verify import NotVerified
 from fairgear.environment import check_threads
 from fairgear.errors import FairgearError, LostRankError, UnfinishedError
 from fairgear.evidence import command
+from fairgear.interruption import Terminated, watched
+from fairgear.progress import show_cursor
 from fairgear.version import installed_version
 
 app = App(
@@ -90,7 +94,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _name_a_folder_for_torch()
     try:
         check_threads()
-        with _interrupts_heard(), command(["fairgear", *tokens]):
+        # Without arguments of a caller this is the whole process.
+        whole = arguments is None
+        with (
+            watched(partial(_say_interrupted, tokens), to_the_end=whole),
+            _interrupts_heard(),
+            command(["fairgear", *tokens]),
+        ):
             if tokens:
                 app(tokens, exit_on_error=False, print_error=False, result_action="return_none")
             else:
@@ -108,8 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(str(error), 2)
     except MemoryError:
         return _say("more than fits into memory; use fewer people or columns, or fairgear store", 1)
-    except KeyboardInterrupt:
-        return _say(_interrupted(tokens), 130)
+    except (KeyboardInterrupt, Terminated) as error:
+        return 128 + (signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT)
     except OSError as error:
         return _refused(error)
     except Exception:
@@ -182,17 +192,17 @@ def _never_fail_to_print() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _interrupted(tokens: Sequence[str]) -> str:
+def _say_interrupted(tokens: Sequence[str], number: int) -> None:
     """What an interrupted command has kept."""
     name, first = [*tokens, "", ""][:2]
-    if name in ("demo", "run", "compare", "reproduce", "judge") or (name, first) == (
-        "audit",
-        "export",
-    ):
-        return "interrupted; the same command resumes"
-    if name == "audit":
-        return "interrupted; an audit does not resume: no results were written, start it again"
-    return "interrupted"
+    resumes = name in ("demo", "run", "compare", "reproduce", "judge")
+    said = "interrupted" if number == signal.SIGINT else "ended by SIGTERM"
+    if resumes or (name, first) == ("audit", "export"):
+        said += "; the same command resumes"
+    elif name == "audit":
+        said += "; an audit does not resume: no results were written, start it again"
+    show_cursor()
+    complain(said)
 
 
 def _say(message: str, status: int) -> int:

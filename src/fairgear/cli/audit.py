@@ -84,7 +84,7 @@ def audit(
     against: Annotated[str | None, FILE] = None,
     threshold: float | None = None,
     graph_format: Annotated[str, FORMATS] = "csv",
-    time_limit: float = 300.0,
+    timeout: float = 300.0,
     device: Device = "auto",
     fail_if: FailIf = None,
     junit: JUnit = None,
@@ -114,7 +114,7 @@ def audit(
     graph_format
         Of a command: csv or parquet, with the columns of your table; or npz,
         with features as fairgear encodes them.
-    time_limit
+    timeout
         Seconds of a command for one graph.
     out
         The folder to write. [default: audits/DATASET-MODEL]
@@ -151,7 +151,7 @@ def audit(
                 threshold=threshold,
                 device=device,
                 graph_format=graph_format,
-                time_limit=time_limit,
+                timeout=timeout,
                 id=config.data.id,
             )
 

@@ -34,7 +34,7 @@ def say(text: str) -> None:
 
 def complain(line: str) -> None:
     """Print one line on stderr, as every error is told."""
-    print(f"fairgear: {on_one_line(line)}", file=sys.stderr)  # noqa: T201
+    print(f"fairgear: {on_one_line(line)}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def print_json(value: Any) -> None:

@@ -26,7 +26,7 @@ def model_of(
     threshold: float | None = None,
     device: str = "auto",
     graph_format: str = "csv",
-    time_limit: float = 300.0,
+    timeout: float = 300.0,
     id: str = "",
 ) -> Adapter:
     """The model that `text` names.
@@ -37,14 +37,14 @@ def model_of(
         threshold: label 1 is given to scores above it; the model's own, or 0.5, if not given.
         device: of saved models.
         graph_format: in which a command reads graphs.
-        time_limit: seconds that a command may take for one graph.
+        timeout: seconds that a command may take for one graph.
         id: the column of ids in the table of people, which a file of scores may have too.
     """
     check_format(graph_format)
     if is_scores(text):
         return ScoresAdapter(Path(text), threshold=threshold, id=id or None)
     if "{graph}" in text:
-        return CommandAdapter(text, threshold=threshold, format=graph_format, time_limit=time_limit)
+        return CommandAdapter(text, threshold=threshold, format=graph_format, timeout=timeout)
     folder = saved_model(text)
     if folder is not None:
         return adapt(load_model(folder, device=device), name=text, threshold=threshold)

@@ -19,13 +19,14 @@ from typing import Any, Generic, Protocol, TypeVar
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
 from fairgear.errors import FairgearError, ParameterError
+from fairgear.files import remove_own
 
 LOKY, DASK, RAY = BACKENDS = ("loky", "dask", "ray")
 # Tasks for each worker, at least, where there are enough cells: so that all end at about the same
 # time.
 TASKS_A_WORKER = 8
 # Seconds between two looks at whether the parent process still runs.
-LOOK_EVERY = 1.0
+LOOK_EVERY = 0.2
 # A cluster's worker may have several threads; runs share global state and take turns.
 _turn = threading.Lock()
 
@@ -215,7 +216,30 @@ def _parallel(tasks: Sequence[Task[C]], pool: Pool) -> Iterator[tuple[int, list[
             batch_size=1,
             return_as="generator_unordered",
         )
-        yield from parallel(delayed(_numbered)(number, task) for number, task in enumerate(tasks))
+        given = (delayed(_numbered)(number, task) for number, task in enumerate(tasks))
+        with _deaf_children():
+            found = parallel(given)
+        yield from found
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes that are started inside do not hear Ctrl-C, not even while they import Python.
+
+    They inherit which signals are blocked. Here one that comes meanwhile is heard afterwards.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    # Python's own helper; the first worker would start it, and that would unblock the signal.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _numbered(number: int, task: Task[C]) -> tuple[int, list[Outcome[C]]]:
@@ -259,6 +283,7 @@ def _end_with(parent: int) -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(LOOK_EVERY)
+        remove_own()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

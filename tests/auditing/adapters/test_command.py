@@ -27,6 +27,13 @@ WHERE = "the model 'mine' in the world 'factual-unchanged-draw-0': "
 ALLOWED = "; allowed: node_id,score for every node, or a .npy file with a score a row. Next: "
 Program = Callable[[str], str]
 
+# Between a program and the audit is its supervisor.
+BEFORE = """\
+import sys, time, os
+with open(f"/proc/{os.getppid()}/stat") as file:
+    AUDIT = int(file.read().rpartition(")")[2].split()[1])
+"""
+
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
@@ -36,7 +43,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
 
     def written(source: str) -> str:
         file = tmp_path / "a program.py"
-        file.write_text("import sys, time, os\n" + textwrap.dedent(source))
+        file.write_text(BEFORE + textwrap.dedent(source))
         return f"{shlex.quote(sys.executable)} {shlex.quote(str(file))}"
 
     return written
@@ -257,8 +264,8 @@ def test_settings_are_checked() -> None:
         "Next: use csv where the other program reads tables."
     )
     with pytest.raises(ParameterError) as caught:
-        CommandAdapter("score {graph}", time_limit=0)
-    assert str(caught.value) == ("time_limit: got 0; allowed: more than 0 seconds. Next: use 300.")
+        CommandAdapter("score {graph}", timeout=0)
+    assert str(caught.value) == ("timeout: got 0; allowed: more than 0 seconds. Next: use 300.")
 
 
 # Starts a child that would go on for a minute; both write down who they are.
@@ -288,16 +295,16 @@ def gone(file: Path) -> bool:
     return not any(alive(pid) for pid in pids)
 
 
-def test_the_time_limit_ends_children_too(program: Program, worlds: Worlds, tmp_path: Path) -> None:
+def test_the_timeout_ends_children_too(program: Program, worlds: Worlds, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     command = f"{program(SLOW)} {{graph}} {shlex.quote(str(pids))}"
     started = time.monotonic()
     with pytest.raises(ParameterError) as caught:
-        CommandAdapter(command, name="mine", time_limit=0.5).scores(worlds.factual, SOME)
+        CommandAdapter(command, name="mine", timeout=0.5).scores(worlds.factual, SOME)
     assert time.monotonic() - started < 20
     assert str(caught.value) == (
         WHERE + "got no end after 0.5 seconds; allowed: at most 0.5 seconds a world. "
-        "Next: give it a longer time_limit, or make it faster."
+        "Next: give it a longer timeout, or make it faster."
     )
     assert gone(pids)
     assert left(tmp_path) == []
@@ -306,9 +313,7 @@ def test_the_time_limit_ends_children_too(program: Program, worlds: Worlds, tmp_
 def test_ctrl_c_ends_the_program(program: Program, worlds: Worlds, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     # The program itself plays the person at the keyboard, once its child runs.
-    source = SLOW.replace(
-        "    time.sleep(60)\n", "    os.kill(os.getppid(), 2)\n    time.sleep(60)"
-    )
+    source = SLOW.replace("    time.sleep(60)\n", "    os.kill(AUDIT, 2)\n    time.sleep(60)")
     command = f"{program(source)} {{graph}} {shlex.quote(str(pids))}"
     # Whoever runs the tests in the background has them ignore the keyboard.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -333,9 +338,7 @@ def test_what_runs_on_in_the_background_is_ended(
 
 
 # Ends whoever runs it, as a scheduler would, once its child runs.
-TERMINATES = SLOW.replace(
-    "    time.sleep(60)\n", "    os.kill(os.getppid(), 15)\n    time.sleep(60)"
-)
+TERMINATES = SLOW.replace("    time.sleep(60)\n", "    os.kill(AUDIT, 15)\n    time.sleep(60)")
 
 
 def test_sigterm_ends_the_program_first(program: Program, worlds: Worlds, tmp_path: Path) -> None:
@@ -358,7 +361,7 @@ def test_sigterm_ends_the_program_first(program: Program, worlds: Worlds, tmp_pa
 
 
 def test_whoever_ignores_sigterm_goes_on(program: Program, worlds: Worlds) -> None:
-    source = 'os.kill(os.getppid(), 15)\nprint("node_id,score")\n'
+    source = 'os.kill(AUDIT, 15)\nprint("node_id,score")\n'
     source += '[print(i, 0.5, sep=",") for i in range(60)]'
     adapter = CommandAdapter(program(source) + " {graph}")
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)

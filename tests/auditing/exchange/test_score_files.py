@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -147,6 +148,20 @@ def test_more_than_scores_are_is_not_read(tmp_path: Path) -> None:
         file.truncate(10**10)
     with pytest.raises(FileError, match="10,000,000,000 bytes, where 1,"):
         scores(path)
+
+
+def test_parquet_is_bounded_before_it_is_unpacked(tmp_path: Path) -> None:
+    path, many = tmp_path / "a.parquet", 2**21
+    bombs: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
+        "rows": (PEOPLE, {"node_id": np.zeros(many, int), "score": np.zeros(many)}),
+        "packed": (NAMED, {"node_name": [*NAMES[:4], "z" * many], "score": VALUES}),
+        "texts": (NAMED, {"node_name": ["z" * 2**12] * 2**10, "score": np.zeros(2**10)}),
+    }
+    for people, columns in bombs.values():
+        pd.DataFrame(columns).to_parquet(path, compression="zstd")
+        assert path.stat().st_size < 2**17
+        with pytest.raises(FileError, match="Parquet that unpacks to more than 1,053,696 bytes"):
+            read_scores(path, people, np.arange(5), what="scores")
 
 
 def test_a_pipe_is_no_file_of_scores(tmp_path: Path) -> None:

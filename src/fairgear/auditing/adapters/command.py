@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import signal
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 
 from torch import Tensor
 
 from fairgear.auditing.adapters.base import Adapter
+from fairgear.auditing.adapters.program import NotStarted, Program, TooMuch, TooSlow
 from fairgear.auditing.exchange.graph_files import (
     check_format,
     graph_path,
@@ -29,11 +22,16 @@ from fairgear.auditing.worlds import Worlds
 from fairgear.errors import ParameterError
 from fairgear.files import temporary_folder
 from fairgear.graph.tables import OriginalColumns
+from fairgear.interruption import sigterm_unwinds
 from fairgear.metrics.inputs import Floats
 
 # The ending that the other program's libraries expect or add.
 _SCORES = {"csv": "scores.csv", "parquet": "scores.parquet", "npz": "scores.npy"}
 _LONGEST = 200
+# Bytes that a program may print and write: for logs, and for each person.
+_ROOM, _EACH = 2**26, 2**10
+# Bytes at the end of its complaints in which the last line is looked for.
+_TAIL = 2**16
 
 
 class CommandAdapter(Adapter):
@@ -47,7 +45,9 @@ class CommandAdapter(Adapter):
         threshold: 0.5, of probabilities, if not given; with one, scores may be any numbers.
         format: of the graph: "csv" or "parquet" with people in the columns of their table, or
             "npz" with the features that fairgear made of them.
-        time_limit: seconds for one world; then the program and its children are killed.
+        timeout: seconds for one world; then the program and its children are killed.
+
+    What a program may write is bounded too, with room for much more than scores.
 
     Example:
         >>> import sys
@@ -74,7 +74,7 @@ class CommandAdapter(Adapter):
         name: str | None = None,
         threshold: float | None = None,
         format: str = "csv",
-        time_limit: float = 300.0,
+        timeout: float = 300.0,
     ) -> None:
         self.name = name or command
         # Every world starts a process.
@@ -82,9 +82,9 @@ class CommandAdapter(Adapter):
         self._set_threshold(threshold)
         self._format = check_format(format)
         self._words = _words(command)
-        if not time_limit > 0:
-            raise ParameterError("time_limit", time_limit, "more than 0 seconds", "use 300")
-        self._time_limit = time_limit
+        if not timeout > 0:
+            raise ParameterError("timeout", timeout, "more than 0 seconds", "use 300")
+        self._timeout = timeout
         self._original: OriginalColumns | None = None
 
     def check(self, worlds: Worlds) -> None:
@@ -111,54 +111,39 @@ class CommandAdapter(Adapter):
             word.replace("{graph}", str(graph)).replace("{scores}", str(scores))
             for word in self._words
         ]
-        # Files, not pipes: a program that writes much never waits for a reader.
-        printed, complaints = folder / "stdout", folder / "stderr"
-        status = self._status(world, words, printed, complaints)
+        most = _ROOM + _EACH * len(world.graph.x)
+        program = Program(words, folder, self._timeout, most)
+        status = self._status(world, program)
         if status:
             ended = f"signal {-status}" if status < 0 else f"exit status {status}"
-            last = _last_line(complaints)
+            last = _last_line(program.stderr)
             got = f"{ended}: {last}" if last else ended
             step = "run the command by hand on one graph"
             raise self._refusal(world, got, "a program that ends with exit status 0", step)
         if not any("{scores}" in word for word in self._words):
-            return printed
+            return program.stdout
         if not scores.exists():
             allowed = "a program that writes its scores there"
             step = "write node_id,score to that path, or leave {scores} out and print them"
             raise self._refusal(world, "no file where {scores} is", allowed, step)
         return scores
 
-    def _status(self, world: World, words: Sequence[str], printed: Path, complaints: Path) -> int:
-        with printed.open("wb") as output, complaints.open("wb") as errors:
-            try:
-                # In a session of its own, so that its children can be killed with it.
-                process = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=errors,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                got = f"{words[0]!r}: {(error.strerror or str(error)).lower()}"
-                step = "check its name and path, and whether it may be executed"
-                raise self._refusal(world, got, "a program that can be run", step) from error
-            try:
-                return process.wait(timeout=self._time_limit)
-            except subprocess.TimeoutExpired as error:
-                seconds = f"{self._time_limit:g} seconds"
-                got, allowed = f"no end after {seconds}", f"at most {seconds} a world"
-                step = "give it a longer time_limit, or make it faster"
-                raise self._refusal(world, got, allowed, step) from error
-            finally:
-                # Also on Ctrl-C, which its session does not receive; and background processes
-                # that it left running are killed too.
-                if sys.platform == "win32":
-                    process.kill()
-                else:
-                    with suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+    def _status(self, world: World, program: Program) -> int:
+        try:
+            return program.run()
+        except NotStarted as error:
+            got = f"{program.words[0]!r}: {str(error).lower()}"
+            step = "check its name and path, and whether it may be executed"
+            raise self._refusal(world, got, "a program that can be run", step) from error
+        except TooSlow as error:
+            seconds = f"{self._timeout:g} seconds"
+            got, allowed = f"no end after {seconds}", f"at most {seconds} a world"
+            step = "give it a longer timeout, or make it faster"
+            raise self._refusal(world, got, allowed, step) from error
+        except TooMuch as error:
+            allowed = f"at most {program.most:,} bytes for {len(world.graph.x):,} people"
+            step = "print or write node_id,score, and little else"
+            raise self._refusal(world, "more output than that", allowed, step) from error
 
 
 def _words(command: str) -> list[str]:
@@ -182,38 +167,8 @@ def _unfit(got: str) -> ParameterError:
 
 
 def _last_line(path: Path) -> str:
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        lines = file.read().decode("utf-8", errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return last if len(last) <= _LONGEST else f"{last[:_LONGEST]}…"
-
-
-class _Terminated(SystemExit):
-    """SIGTERM as an exception, so that open contexts clean up."""
-
-
-@contextmanager
-def sigterm_unwinds() -> Iterator[None]:
-    """Inside, SIGTERM raises an exception; afterwards the previous handler gets the signal."""
-    before = signal.getsignal(signal.SIGTERM)
-    ours = threading.current_thread() is threading.main_thread()
-    # Only the main thread may set handlers, a handler that Python did not set (None) cannot be
-    # restored, and a process that ignores the signal should continue.
-    if not ours or before is None or before is signal.SIG_IGN:
-        yield
-        return
-
-    def unwind(number: int, frame: FrameType | None) -> None:
-        # A second signal must not interrupt the clean-up.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise _Terminated(128 + number)
-
-    signal.signal(signal.SIGTERM, unwind)
-    try:
-        yield
-    except _Terminated:
-        signal.signal(signal.SIGTERM, before)
-        os.kill(os.getpid(), signal.SIGTERM)
-        # Even if the previous handler returns, the program is gone.
-        raise
-    finally:
-        signal.signal(signal.SIGTERM, before)

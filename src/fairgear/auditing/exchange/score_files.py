@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv as text_csv
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,8 @@ _KINDS = {"node_id": pa.int64(), "node_name": pa.string(), "score": pa.float64()
 _LONGEST = 60
 # Bytes that a file of scores may have: for what stands at its ends, and for each person.
 _ENDS, _EACH = 2**20, 2**10
+# Bytes of a line in memory: a key and a score.
+_LEAST = 16
 
 
 def read_scores(path: Path, people: pd.DataFrame, rows: Integers, *, what: str) -> Floats:
@@ -44,8 +46,11 @@ def read_scores(path: Path, people: pd.DataFrame, rows: Integers, *, what: str) 
     note_content(path, content)
     if content.startswith(b"\x93NUMPY"):
         return _in_order(content, len(people), what)[rows]
-    read = _parquet if content.startswith(b"PAR1") else _csv
-    keys, scores = read(content, what, named="node_name" in people)
+    named = "node_name" in people
+    if content.startswith(b"PAR1"):
+        keys, scores = _parquet(content, what, most, named=named)
+    else:
+        keys, scores = _csv(content, what, named=named)
     shown = people.iloc[:, -1].to_numpy()
     return scores[_lines(keys, pd.Index(people[_key(keys)].to_numpy()), shown, rows, what)]
 
@@ -122,16 +127,45 @@ def _csv(content: bytes, what: str, *, named: bool) -> tuple[NDArray[Any], Float
     return _converted(key, keys, what), _converted("score", scores, what)
 
 
-def _parquet(content: bytes, what: str, *, named: bool) -> tuple[NDArray[Any], Floats]:
+def _parquet(content: bytes, what: str, most: int, *, named: bool) -> tuple[NDArray[Any], Floats]:
+    """The columns of a table that takes at most so many bytes once it is unpacked."""
     try:
-        table = parquet.read_table(pa.BufferReader(content))
+        file = parquet.ParquetFile(pa.BufferReader(content))
+        names = file.schema_arrow.names
+        key = _key_column(names, named=named)
+        if key is None:
+            got = f"the columns {_shown(', '.join(names))}"
+            raise _unfit(what, got, "name the columns node_id and score")
+        # A few bytes may stand for millions of rows, or for a long text.
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        unpacked = sum(group.total_byte_size for group in groups)
+        if max(unpacked, _LEAST * file.metadata.num_rows) > most:
+            _refuse_unpacked(what, most)
+        texts = [key] if key == "node_name" else None
+        table = parquet.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read(
+            [key, "score"]
+        )
+    except FileError:
+        raise
     except (pa.ArrowException, OSError) as error:
         raise _unfit(what, "a damaged Parquet file", "write it again") from error
-    key = _key_column(table.column_names, named=named)
-    if key is None:
-        got = f"the columns {_shown(', '.join(table.column_names))}"
-        raise _unfit(what, got, "name the columns node_id and score")
+    if sum(map(_text_bytes, table[key].chunks)) > most:
+        _refuse_unpacked(what, most)
     return _converted(key, table[key], what), _converted("score", table["score"], what)
+
+
+def _text_bytes(chunk: pa.Array) -> int:
+    """What texts take of which each is held once; 0 for other values."""
+    kind = chunk.type.value_type if pa.types.is_dictionary(chunk.type) else chunk.type
+    if kind == chunk.type or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return 0
+    lengths = compute.binary_length(chunk.dictionary)
+    return compute.sum(lengths.take(chunk.indices)).as_py() or 0
+
+
+def _refuse_unpacked(what: str, most: int) -> NoReturn:
+    got = f"Parquet that unpacks to more than {most:,} bytes"
+    raise _unfit(what, got, "write node_id,score and nothing else")
 
 
 def _in_order(content: bytes, count: int, what: str) -> Floats:
