@@ -42,10 +42,15 @@ Backend = Annotated[str, Parameter(help=_BACKEND)]
 Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
 
 
-# Stands for a flag that was left out: None may be typed, and means something. It is what the parser
-# itself takes for no value: any other would be checked against the flag's type where somebody has
-# loaded pydantic.
-NOT_TYPED = inspect.Parameter.empty
+class NotTyped:
+    """Stands for a flag that was left out: None may be typed, and means something."""
+
+    def __get_pydantic_core_schema__(self, *_: object) -> dict[str, str]:
+        """Beside a flag's type: the parser checks defaults too, once somebody loads pydantic."""
+        return {"type": "any"}
+
+
+NOT_TYPED = NotTyped()
 
 
 def options_of(
@@ -78,7 +83,7 @@ def options_of(
                 consume_multiple=hints[item.name] == list[str],
                 completer=offered.get(item.name),
             )
-            annotation: Any = Annotated[hints[item.name] | None, parameter]
+            annotation: Any = Annotated[hints[item.name] | None, parameter, NOT_TYPED]
             fields.append((item.name, annotation, dataclasses.field(default=NOT_TYPED)))
     made = dataclasses.make_dataclass(f"{config.__name__}Options", fields, frozen=True)
     # Python 3.11 puts such classes into the module `types`, and the parser then takes them for
