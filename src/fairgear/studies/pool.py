@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -228,7 +229,7 @@ def _deaf_children() -> Iterator[None]:
 
     They inherit which signals are blocked. Here one that comes meanwhile is heard afterwards.
     """
-    if not hasattr(signal, "pthread_sigmask"):
+    if sys.platform == "win32":
         yield
         return
     from multiprocessing import resource_tracker

@@ -27,6 +27,8 @@ _RESTORED = [getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr
 
 def main(control: int, report: int, folder: str, words: list[str]) -> None:
     """Run the command until it ends, or until CONTROL says so."""
+    if sys.platform == "win32":
+        raise SystemExit("there is no supervisor on Windows")
     for handle in (control, report):
         os.set_inheritable(handle, False)
     _adopt_orphans()
@@ -73,6 +75,8 @@ def _adopt_orphans() -> None:
 def _reaped(child: int) -> int | None:
     """Clean up after processes that have ended; the status of the command if it is among them."""
     status = None
+    if sys.platform == "win32":
+        return status
     with suppress(ChildProcessError):
         while True:
             found, how = os.waitpid(-1, os.WNOHANG)
@@ -84,6 +88,8 @@ def _reaped(child: int) -> int | None:
 
 
 def _end_descendants() -> None:
+    if sys.platform == "win32":
+        return
     end = time.monotonic() + _MOST
     while time.monotonic() < end:
         try:
