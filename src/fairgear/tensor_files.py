@@ -27,6 +27,8 @@ from fairgear.reading import DAMAGE
 
 # Path and stamp of files whose content was compared.
 _good: set[tuple[str, tuple[int, ...]]] = set()
+# What a damaged file has.
+OTHER = "other content than was written"
 # Among the facts; earlier versions wrote none.
 _DIGEST = "sha256"
 # A model that is restored may make so many entries, and so many times those of its file.
@@ -76,7 +78,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     written = facts.pop(_DIGEST, None)
     if written is not None and stamp not in _good:
         if written != _digest(tensors, facts):
-            raise damaged(path, "other content than was written")
+            raise damaged(path, OTHER)
         if not settles_in(stamp[1]):
             _good.add(stamp)
     return tensors, facts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from fairgear.auditing.provenance import Provenance
 from fairgear.auditing.records import from_json
 from fairgear.auditing.references import Reference
 from fairgear.auditing.sensitivity import Dose, Sensitivity
-from fairgear.auditing.sums import SUMS, write_sums
+from fairgear.auditing.sums import SUMS, check_sums, write_sums
 from fairgear.auditing.unknown import UnknownPeople
 from fairgear.auditing.what_if import WhatIf
 from fairgear.causal import Diagnostics
@@ -377,9 +378,13 @@ class Audit:
         """Read what `save` wrote; without `people`, their table is left empty."""
         folder = Path(folder)
         try:
-            data = json_of((folder / RESULTS).read_bytes())
-            table = pd.read_parquet(folder / PEOPLE) if people else pd.DataFrame()
-            return cls.from_dict(data, table)
+            names = (RESULTS, PEOPLE) if people else (RESULTS,)
+            contents = {name: (folder / name).read_bytes() for name in names}
+            check_sums(folder, contents)
+            table = pd.read_parquet(BytesIO(contents[PEOPLE])) if people else pd.DataFrame()
+            return cls.from_dict(json_of(contents[RESULTS]), table)
+        except FileError:
+            raise
         except (*DAMAGE, KeyError, TypeError, AttributeError) as error:
             got = f"no {RESULTS} and {PEOPLE} of this version of fairgear"
             step = "check the path, or run the command on that folder again"

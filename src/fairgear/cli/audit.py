@@ -72,6 +72,7 @@ def audit(
     /,
     *,
     against: str | None = None,
+    method: str | None = None,
     threshold: float | None = None,
     graph_format: str = "csv",
     time_limit: float = 300.0,
@@ -98,6 +99,9 @@ def audit(
         `fairgear run`. [default: that of the run, or synthetic]
     against
         Another model to compare it with, person by person.
+    method
+        MODULE:CLASS of a saved model's own method, which is imported; what
+        the model itself names is not, unless it is an installed package.
     threshold
         Scores above it give label 1. [default: the model's own, or 0.5]
     graph_format
@@ -142,6 +146,7 @@ def audit(
                 graph_format=graph_format,
                 time_limit=time_limit,
                 id=config.data.id,
+                method=method,
             )
 
         folder = AuditFolder(out if out is not None else Path("audits") / name)
@@ -155,7 +160,7 @@ def audit(
                 against=None if against is None else named(against),
                 encoding=encoding_of(model, against),
                 note=training_people_note(run, config),
-                files=files_of(model, against),
+                files=files_of(model, against, method),
             )
         if rank() == 0:
             _finish(results, folder, conditions, json=json, format=format)

@@ -307,7 +307,8 @@ def _mapped(path: Path, mode: Any) -> np.memmap[Any, Any] | None:
         return None
     try:
         held = np.load(path, mmap_mode=mode, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+    except Exception:
+        # A header that is damaged raises whatever Python's own parser does.
         return None
     return held if isinstance(held, np.memmap) else None
 

@@ -64,7 +64,7 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
     finished = _finished(config, folder)
     if finished is not None:
         return finished
-    method = METHODS[config.method]
+    method = METHODS.resolve(config.method)
     model: Method = method(seed=config.seed, device=config.device, **config.settings)
     device = model.torch_device().type
     stages = Stages()

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from fairgear.auditing.result import PEOPLE, PEOPLE_CSV, RESULTS, Audit
-from fairgear.auditing.sums import SUMS
+from fairgear.auditing.sums import SUMS, write_sums
 from fairgear.errors import FileError
 from fairgear.files import TEMPORARY, create, remove_leftovers, write_text, writes
 from fairgear.report import model_card, write_page
@@ -157,11 +157,16 @@ class RunFolder(AuditFolder):
             return None
 
     def keep_results_alone(self) -> None:
-        """Remove everything except the settings and `audit.json`."""
+        """Remove everything except the settings, `audit.json`, and the hashes of both."""
         for folder in (self.model, self.checkpoint):
             shutil.rmtree(folder, ignore_errors=True)
-        for file in (self.predictions, *self._files()[1:]):
-            file.unlink(missing_ok=True)
+        kept = (self.metrics, self.config)
+        if not writes():
+            return
+        for file in (self.predictions, *self._files()):
+            if file not in (*kept, self.sums):
+                file.unlink(missing_ok=True)
+        write_sums(self.path, [file.name for file in kept if file.exists()], {})
 
     def clear_checkpoint(self) -> None:
         """Remove the checkpoint, once the results are saved."""

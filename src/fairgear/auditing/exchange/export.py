@@ -35,6 +35,7 @@ from fairgear.auditing.exchange.manifest import (
 )
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
+from fairgear.documents import sealed
 from fairgear.errors import FileError, ParameterError
 from fairgear.files import TEMPORARY, remove_leftovers, write_json, write_text
 from fairgear.graph import SensitiveGraph
@@ -225,7 +226,7 @@ def _claim(folder: Path, manifest: Manifest, readme: str) -> None:
     elif held:
         raise _taken(folder, "other files")
     else:
-        write_json(folder / MANIFEST, manifest.to_dict())
+        write_json(folder / MANIFEST, sealed(manifest.to_dict()))
     write_text(folder / FOR_SCORING / "README.txt", readme)
     (folder / FOR_SCORING / "scores").mkdir(exist_ok=True)
 
