@@ -48,12 +48,15 @@ _MAKERS |= {torch.arange, torch.linspace}
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-    """Write tensors and JSON facts to one safetensors file, in one step."""
+    """Write tensors and JSON facts to one safetensors file, in one step.
+
+    What was learned of people may hold values of theirs: the file is its owner's alone.
+    """
     ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     # As they will be read.
     said = json.loads(json.dumps(facts))
     text = json.dumps({**said, _DIGEST: _digest(ready, said)})
-    with replacing(path) as temporary:
+    with replacing(path, private=True) as temporary:
         try:
             save_file(ready, temporary, metadata={"fairgear": text})
         except SafetensorError as error:

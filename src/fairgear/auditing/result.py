@@ -366,12 +366,12 @@ class Audit:
         if writes():
             for name in (RESULTS, SUMS):
                 (folder / name).unlink(missing_ok=True)
-        with replacing(folder / PEOPLE) as temporary:
+        with replacing(folder / PEOPLE, private=True) as temporary:
             self.people.to_parquet(temporary, index=False)
         write_people_csv(self.people, self.names, folder / PEOPLE_CSV)
         if writes():
             write_sums(folder, (PEOPLE, PEOPLE_CSV, *beside), {RESULTS: results})
-        write_text(folder / RESULTS, results)
+        write_text(folder / RESULTS, results, private=True)
 
     @classmethod
     def load(cls, folder: Path | str, *, people: bool = True) -> Audit:

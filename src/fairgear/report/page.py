@@ -75,7 +75,7 @@ _FACTS = {
 
 def write_page(audit: Audit, path: Path) -> None:
     """Write the page in one step; an earlier page stays until the new one is complete."""
-    write_text(Path(path), render_page(audit))
+    write_text(Path(path), render_page(audit), private=True)
 
 
 def render_page(audit: Audit) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,15 @@ import yaml
 from fairgear.auditing.result import PEOPLE, PEOPLE_CSV, RESULTS, Audit
 from fairgear.auditing.sums import SUMS, write_sums
 from fairgear.errors import FileError
-from fairgear.files import TEMPORARY, create, remove_leftovers, write_text, writes
+from fairgear.files import (
+    TEMPORARY,
+    create,
+    holding,
+    remove_leftovers,
+    write_errors,
+    write_text,
+    writes,
+)
 from fairgear.report import model_card, write_page
 from fairgear.runs.config import RunConfig, read_yaml
 
@@ -36,8 +45,22 @@ class AuditFolder:
         """The folder of the model that this one is compared with."""
         return AuditFolder(self.path / AGAINST)
 
-    def write(self, audit: Audit) -> None:
-        """Write all files; `audit.json` comes last, so that it implies the others."""
+    def write(self, audit: Audit, against: Audit | None = None) -> None:
+        """Write all files, of the audit that it is compared with too.
+
+        `audit.json` comes last, so that it implies the others. Commands that write the same folder
+        do so one after the other.
+        """
+        if not writes():
+            return self._write(audit, against)
+        with write_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        with holding(self.path, wait=True):
+            self._write(audit, against)
+
+    def _write(self, audit: Audit, against: Audit | None) -> None:
+        if against is not None:
+            self.against.write(against)
         if writes():
             self.metrics.unlink(missing_ok=True)
             # Those of an earlier audit: they are written where they are asked for.
@@ -137,6 +160,10 @@ class RunFolder(AuditFolder):
             raise FileError(f"output folder {self.path}", got, allowed, step)
         # Those of another's run are none of ours.
         remove_leftovers(self.path)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """No other command may work in the folder meanwhile; it must be claimed."""
+        return holding(self.config)
 
     def is_of(self, config: RunConfig, *, on_any_device: bool = False) -> bool:
         """Whether it is new, or was begun with the same settings."""

@@ -270,7 +270,7 @@ class Encoding:
 
     def write(self, path: Path) -> None:
         """As JSON."""
-        write_json(path, sealed({"format": _FORMAT, **self._held()}))
+        write_json(path, sealed({"format": _FORMAT, **self._held()}), private=True)
 
     def text(self) -> str:
         """The same of encodings that read every table alike."""
