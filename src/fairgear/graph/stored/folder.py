@@ -189,12 +189,12 @@ def _opened(folder: Path, meta: dict[str, Any], verify: bool) -> SensitiveGraph:
     stamp = _stamp(folder, meta)
     names = folder / NAMES if (folder / NAMES).exists() else None
     if verify or not is_verified(folder, stamp):
-        if names is not None:
-            _check_names(names)
         wrong = check_bytes(folder, arrays, meta)
         if wrong is not None:
             raise _damaged(folder, f"{wrong} with other content than was written")
         check_content(arrays, meta, attributes)
+        if names is not None:
+            _check_names(names)
         remember(folder, stamp)
     if names is not None:
         # As it was checked: to look at a million names again takes as long as to read them.
