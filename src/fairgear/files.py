@@ -173,10 +173,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     """Nobody else may work in `folder` meanwhile; a second process is refused at once."""
     # The lock ends with the process, however that ends.
     lock = FileLock(folder / LOCK, timeout=0)
-    try:
-        _acquire(lock, folder)
-    except Timeout as error:
-        raise _busy(folder) from error
+    _acquire(lock, folder)
     try:
         yield
     finally:
@@ -371,6 +368,9 @@ def _acquire(lock: FileLock, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire()
+        except Timeout as error:
+            # Before the line for errors of the system, of which it is one.
+            raise _busy(folder) from error
         except NotImplementedError as error:
             raise unwritable(folder, "a file system without locks") from error
 

@@ -14,7 +14,7 @@ from fairgear.auditing import Audit
 from fairgear.auditing.exchange import read_manifest
 from fairgear.cli import main
 from fairgear.errors import FileError
-from fairgear.files import holding
+from fairgear.files import alone_in, holding
 from fairgear.runs.folder import RunFolder
 from tests.hostile.faults import figures, tiny_inputs, tiny_run
 
@@ -26,6 +26,11 @@ def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
         pass
     with holding(tmp_path), holding(Path(__file__)):
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_that_another_command_is_at_is_refused(tmp_path: Path) -> None:
+    with alone_in(tmp_path), pytest.raises(FileError, match=BUSY), alone_in(tmp_path):
+        pass
 
 
 def test_a_run_that_another_command_is_at_is_refused_and_goes_on_later(tmp_path: Path) -> None:
