@@ -136,8 +136,8 @@ def test_a_plugin_that_fails_is_listed_among_the_others(
 
 
 def test_a_class_is_found_by_module_and_name(package: Path) -> None:
-    assert METHODS["plugged_code:Plugged"] is METHODS["plugged"]
-    assert CAUSAL_MODELS["plugged_code:Still"] is CAUSAL_MODELS["still"]
+    assert METHODS.resolve("plugged_code:Plugged") is METHODS["plugged"]
+    assert CAUSAL_MODELS.resolve("plugged_code:Still") is CAUSAL_MODELS["still"]
     for text, got in {
         "plugged_code:number": "a subclass of Method",
         "plugged_code:Still": "a subclass of Method",
@@ -145,7 +145,14 @@ def test_a_class_is_found_by_module_and_name(package: Path) -> None:
         "plugged_nowhere:nothing": "ModuleNotFoundError",
     }.items():
         with pytest.raises(ParameterError, match=f"method {text}: got .*{got}"):
-            METHODS[text]
+            METHODS.resolve(text)
+
+
+def test_a_name_that_nobody_typed_imports_nothing(package: Path) -> None:
+    for known in (METHODS, CAUSAL_MODELS):
+        with pytest.raises(UnknownNameError):
+            known["plugged_code:Plugged"]
+    assert "plugged_code" not in sys.modules
 
 
 def test_a_run_takes_a_class_by_module_and_name(package: Path, tmp_path: Path) -> None:

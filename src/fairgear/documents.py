@@ -5,13 +5,15 @@ Plain values are None, true and false, numbers, text, lists, and mappings from t
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
 
+from fairgear.files import json_ready
 from fairgear.reading import content_of, reading
 
 # Lists and mappings inside each other.
@@ -20,6 +22,8 @@ DEPTH = 40
 MOST_YAML = 2**20
 # Values that aliases may repeat: some lines of a recipe, no bomb.
 MOST_REPEATED = 10_000
+# Of a sealed mapping: the key of its hash.
+_SEAL = "sha256"
 # Characters of a number: longer ones are no settings, and take long to read.
 _DIGITS = 400
 # The key of mappings that are merged into the one around them.
@@ -82,6 +86,26 @@ def read_json(path: Path, got: str, allowed: str, next_step: str, *, what: str =
     content = content_of(path, what)
     with reading(path, got, allowed, next_step, what=what):
         return json_of(content)
+
+
+def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping for a JSON file, with a hash of its content."""
+    ready: dict[str, Any] = json_ready(values)
+    return {**ready, _SEAL: _content_hash(ready)}
+
+
+def unsealed(held: Any) -> dict[str, Any]:
+    """What was sealed; refused if it was changed. Files of earlier versions have no hash."""
+    if not isinstance(held, dict):
+        raise DocumentError("no mapping")
+    values = {key: value for key, value in held.items() if key != _SEAL}
+    if held.get(_SEAL, _content_hash(values)) != _content_hash(values):
+        raise DocumentError("other content than was written")
+    return values
+
+
+def _content_hash(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 class _Composer:

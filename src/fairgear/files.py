@@ -68,7 +68,7 @@ def replacing(path: Path, *, by_all: bool = False, private: bool = False) -> Ite
         path: the file to write.
         by_all: every process of a job writes it for itself, as what it will read again: disks may
             differ from machine to machine.
-        private: nobody but its owner may read it.
+        private: nobody but its owner may read it, as what holds data of single people.
     """
     path = Path(path)
     if not (writes() or by_all):
@@ -114,8 +114,8 @@ def create(path: Path, content: bytes, *, by_all: bool = False, private: bool = 
 def new_folder(path: Path) -> Iterator[Path]:
     """A temporary folder beside `path` to write to; it becomes `path` on success, else it goes.
 
-    Those that killed processes left for the same `path` are removed. There must be nothing at
-    `path` except an empty folder.
+    Only its owner may enter it. Those that killed processes left for the same `path` are removed.
+    There must be nothing at `path` except an empty folder.
     """
     with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,8 +124,6 @@ def new_folder(path: Path) -> Iterator[Path]:
         temporary, handle = _locked(lambda: tempfile.mkdtemp(PARTIAL, begin, path.parent))
         try:
             yield temporary
-            # mkdtemp makes it private.
-            temporary.chmod(0o777 & ~umask())
             for written in temporary.rglob("*"):
                 sync(written)
             sync(temporary)
@@ -177,19 +175,33 @@ def alone_in(folder: Path) -> Iterator[None]:
     """Nobody else may work in `folder` meanwhile; a second process is refused at once."""
     # The lock ends with the process, however that ends.
     lock = FileLock(folder / LOCK, timeout=0)
-    try:
-        _acquire(lock, folder)
-    except Timeout as error:
-        raise FileError(
-            f"folder {folder}",
-            "another command that works in it",
-            "one at a time",
-            "wait for it, or choose another --out",
-        ) from error
+    _acquire(lock, folder)
     try:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def holding(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Only one process at a time holds a file or folder that stays where it is.
+
+    Others are refused at once, or wait. Unlike `alone_in` this leaves no file. It ends with the
+    process, and a file system without locks has none.
+    """
+    with write_errors(path):
+        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        if fcntl is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError as error:
+                raise _busy(path if path.is_dir() else path.parent) from error
+            except OSError:
+                pass
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextmanager
@@ -203,16 +215,18 @@ def taking_turns(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write `text` in one step."""
-    with replacing(path) as temporary:
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
+    """Write `text` in one step; see `replacing`."""
+    with replacing(path, private=private) as temporary:
         # The same bytes on every system, so that their hashes are too.
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_json(path: Path, value: Any, *, dense: Collection[str] = ()) -> None:
-    """Write `json_text` in one step."""
-    write_text(path, json_text(value, dense=dense))
+def write_json(
+    path: Path, value: Any, *, dense: Collection[str] = (), private: bool = False
+) -> None:
+    """Write `json_text` in one step; see `replacing`."""
+    write_text(path, json_text(value, dense=dense), private=private)
 
 
 def json_text(value: Any, *, dense: Collection[str] = ()) -> str:
@@ -401,11 +415,19 @@ def _remove(path: Path) -> None:
             path.unlink(missing_ok=True)
 
 
+def _busy(folder: Path) -> FileError:
+    got, step = "another command that works in it", "wait for it, or choose another --out"
+    return FileError(f"folder {folder}", got, "one at a time", step)
+
+
 def _acquire(lock: FileLock, folder: Path) -> None:
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire()
+        except Timeout as error:
+            # Before the line for errors of the system, of which it is one.
+            raise _busy(folder) from error
         except NotImplementedError as error:
             raise unwritable(folder, "a file system without locks") from error
 

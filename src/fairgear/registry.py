@@ -38,8 +38,8 @@ class Registry(Generic[T]):
         self._entries[name] = entry
         return entry
 
-    def resolve(self, name: str) -> T:
-        """The entry of that name, or the class MODULE:NAME where entries may come from elsewhere.
+    def __getitem__(self, name: str) -> T:
+        """The entry of that name.
 
         Fairgear's own names take precedence over those of other packages. An unknown name is an
         error that lists the known ones and suggests the nearest.
@@ -52,14 +52,19 @@ class Registry(Generic[T]):
             what = f"{self.kind} {name!r} of the package {owner}"
             allowed = "a package that can be imported"
             return self._checked(what, _attempt(what, plugin.load, allowed, plugin.module))
-        if self._base is not None and ":" in name:
-            return self._checked(f"{self.kind} {name}", import_object(name, self.kind))
         near = difflib.get_close_matches(name, self, n=1)
         step = f"did you mean {near[0]!r}" if near else f"choose a {self.kind} from the list"
         raise UnknownNameError(f"unknown {self.kind}", repr(name), ", ".join(self), step)
 
-    def __getitem__(self, name: str) -> T:
-        return self.resolve(name)
+    def resolve(self, name: str) -> T:
+        """The entry of a name that the user typed, or the class MODULE:NAME.
+
+        That is code, which is imported from the current folder or anywhere: names that a file
+        holds must not get here.
+        """
+        if self._base is not None and ":" in name and name not in self:
+            return self._checked(f"{self.kind} {name}", import_object(name, self.kind))
+        return self[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries or name in self._plugins()
@@ -72,7 +77,7 @@ class Registry(Generic[T]):
 
     def items(self) -> list[tuple[str, T]]:
         """All names with their entries, own ones first, in order of registration."""
-        return [(name, self.resolve(name)) for name in self]
+        return [(name, self[name]) for name in self]
 
     def _plugins(self) -> dict[str, EntryPoint]:
         found = entry_points(group=self._group) if self._group else ()

@@ -137,8 +137,11 @@ class ParquetStream:
 def parquet_stream(
     path: Path, *, group: int, schema: pa.Schema | None = None
 ) -> Iterator[ParquetStream]:
-    """A stream to `path`, which keeps its old content until all rows are written."""
-    with replacing(path) as temporary:
+    """A stream to `path`, which keeps its old content until all rows are written.
+
+    Rows are people: the file is its owner's alone.
+    """
+    with replacing(path, private=True) as temporary:
         stream = ParquetStream(temporary, group, schema)
         try:
             yield stream

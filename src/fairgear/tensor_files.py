@@ -27,6 +27,8 @@ from fairgear.reading import DAMAGE
 
 # Path and stamp of files whose content was compared.
 _good: set[tuple[str, tuple[int, ...]]] = set()
+# What a damaged file has.
+OTHER = "other content than was written"
 # Among the facts; earlier versions wrote none.
 _DIGEST = "sha256"
 # A model that is restored may make so many entries, and so many times those of its file.
@@ -46,12 +48,15 @@ _MAKERS |= {torch.arange, torch.linspace}
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-    """Write tensors and JSON facts to one safetensors file, in one step."""
+    """Write tensors and JSON facts to one safetensors file, in one step.
+
+    What was learned of people may hold values of theirs: the file is its owner's alone.
+    """
     ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     # As they will be read.
     said = json.loads(json.dumps(facts))
     text = json.dumps({**said, _DIGEST: _digest(ready, said)})
-    with replacing(path) as temporary:
+    with replacing(path, private=True) as temporary:
         try:
             save_file(ready, temporary, metadata={"fairgear": text})
         except SafetensorError as error:
@@ -76,7 +81,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     written = facts.pop(_DIGEST, None)
     if written is not None and stamp not in _good:
         if written != _digest(tensors, facts):
-            raise damaged(path, "other content than was written")
+            raise damaged(path, OTHER)
         if not settles_in(stamp[1]):
             _good.add(stamp)
     return tensors, facts

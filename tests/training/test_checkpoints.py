@@ -164,3 +164,18 @@ def test_an_optimisers_state_comes_back_exactly() -> None:
         torch.manual_seed(0)
         task.step(3)
     assert all(torch.equal(v, other.weights()[k]) for k, v in one.weights().items())
+
+
+def test_another_number_of_threads_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Checkpoint(tmp_path / "c.safetensors", "key")
+    made.write({"w": torch.ones(2)}, {"next_step": 1})
+    found = made.read()
+    assert found is not None
+    assert found[1] == {"key": "key", "next_step": 1}
+    assert "threads" not in capsys.readouterr().err
+    before = torch.get_num_threads()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: before + 1)
+    made.read()
+    assert f"with {before + 1} threads a run that had {before}" in capsys.readouterr().err

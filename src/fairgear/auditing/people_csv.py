@@ -45,7 +45,7 @@ def write_people_csv(people: pd.DataFrame, names: Names, path: Path) -> None:
     Beside the numbers of groups and answers are the words of the data, in columns that end in
     `_name`, where the data have words.
     """
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with replacing(path, private=True) as temporary, temporary.open("wb") as file:
         file.write(_MARK)
         header = True
         for begin in range(0, max(len(people), 1), _ROWS):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from fairgear.auditing.provenance import Provenance
 from fairgear.auditing.records import from_json
 from fairgear.auditing.references import Reference
 from fairgear.auditing.sensitivity import Dose, Sensitivity
-from fairgear.auditing.sums import SUMS, write_sums
+from fairgear.auditing.sums import SUMS, check_sums, write_sums
 from fairgear.auditing.unknown import UnknownPeople
 from fairgear.auditing.what_if import WhatIf
 from fairgear.causal import Diagnostics
@@ -389,21 +390,25 @@ class Audit:
         if writes():
             for name in (RESULTS, SUMS):
                 (folder / name).unlink(missing_ok=True)
-        with replacing(folder / PEOPLE) as temporary:
+        with replacing(folder / PEOPLE, private=True) as temporary:
             self.people.to_parquet(temporary, index=False)
         write_people_csv(self.people, self.names, folder / PEOPLE_CSV)
         if writes():
             write_sums(folder, (PEOPLE, PEOPLE_CSV, *beside), {RESULTS: results})
-        write_text(folder / RESULTS, results)
+        write_text(folder / RESULTS, results, private=True)
 
     @classmethod
     def load(cls, folder: Path | str, *, people: bool = True) -> Audit:
         """Read what `save` wrote; without `people`, their table is left empty."""
         folder = Path(folder)
         try:
-            data = json_of((folder / RESULTS).read_bytes())
-            table = pd.read_parquet(folder / PEOPLE) if people else pd.DataFrame()
-            return cls.from_dict(data, table)
+            names = (RESULTS, PEOPLE) if people else (RESULTS,)
+            contents = {name: (folder / name).read_bytes() for name in names}
+            check_sums(folder, contents)
+            table = pd.read_parquet(BytesIO(contents[PEOPLE])) if people else pd.DataFrame()
+            return cls.from_dict(json_of(contents[RESULTS]), table)
+        except FileError:
+            raise
         except (*DAMAGE, KeyError, TypeError, AttributeError) as error:
             got = f"no {RESULTS} and {PEOPLE} of this version of fairgear"
             step = "check the path, or run the command on that folder again"

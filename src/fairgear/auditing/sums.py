@@ -45,6 +45,22 @@ def read_sums(folder: Path) -> dict[str, str]:
     return sums
 
 
+def check_sums(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Refuse content of files that is not the one whose hash was written, where there are hashes.
+
+    Folders of earlier versions have none.
+    """
+    if not (folder / SUMS).exists():
+        return
+    sums = read_sums(folder)
+    for name, content in contents.items():
+        if sums.get(name) != hashlib.sha256(content).hexdigest():
+            got = f"other content than {SUMS} beside it says"
+            allowed = "the file as it was written"
+            step = "take it from where it was whole, or run the command on that folder again"
+            raise FileError(f"file {folder / name}", got, allowed, step)
+
+
 def renew_sums(folder: Path, *names: str) -> None:
     """Note that these files were written, or written again, if the folder has hashes."""
     if (folder / SUMS).exists():

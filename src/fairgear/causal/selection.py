@@ -67,7 +67,7 @@ def named(name: str, graph: SensitiveGraph, people: Tensor | None = None) -> Cau
         raise ParameterError(
             "causal model", repr(name), allowed, "choose one of them, or check the path"
         )
-    kind = CAUSAL_MODELS[name]
+    kind = CAUSAL_MODELS.resolve(name)
     source = code_file(name)
     if source is not None:
         note_file(source, "causal model")

@@ -82,6 +82,7 @@ def audit(
     /,
     *,
     against: Annotated[str | None, FILE] = None,
+    method: str | None = None,
     threshold: float | None = None,
     graph_format: Annotated[str, FORMATS] = "csv",
     timeout: float = 300.0,
@@ -109,6 +110,9 @@ def audit(
         `fairgear run`. [default: that of the run, or synthetic]
     against
         Another model to compare it with, person by person.
+    method
+        MODULE:CLASS of a saved model's own method, which is imported; what
+        the model itself names is not, unless it is an installed package.
     threshold
         Scores above it give label 1. [default: the model's own, or 0.5]
     graph_format
@@ -153,6 +157,7 @@ def audit(
                 graph_format=graph_format,
                 timeout=timeout,
                 id=config.data.id,
+                method=method,
             )
 
         folder = AuditFolder(out if out is not None else Path("audits") / name)
@@ -166,7 +171,7 @@ def audit(
                 against=None if against is None else named(against),
                 encoding=encoding_of(model, against),
                 note=training_people_note(run, config),
-                files=files_of(model, against),
+                files=files_of(model, against, method),
             )
         if rank() == 0:
             _finish(results, folder, conditions, junit, json=json, format=format)

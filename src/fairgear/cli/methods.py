@@ -51,7 +51,7 @@ def show(method: Annotated[str, METHOD], /, *, json: Json = False) -> None:
     """
     from fairgear.methods import METHODS
 
-    kind = METHODS[method]
+    kind = METHODS.resolve(method)
     settings = dict(_settings(kind.config_type, _arguments(kind)))
     if json:
         print_json({"name": method, "summary": _summary(kind), "settings": settings})

@@ -70,6 +70,7 @@ def embed(
     *,
     out: Path,
     graph_seed: int = 0,
+    method: str | None = None,
     device: Device = "auto",
     scores: Flag = False,
     json: Json = False,
@@ -90,6 +91,8 @@ def embed(
         A file ending in .parquet (node_id, z0, z1, …) or .npy (the matrix alone).
     graph_seed
         Which synthetic graph.
+    method
+        MODULE:CLASS of the model's own method, where it is not registered.
     scores
         With .parquet, add a column score, the probability of label 1.
     """
@@ -115,7 +118,7 @@ def embed(
         from fairgear.runs.predictions import write_matrix, write_table
 
         graph = source.load(split=False, model=model)
-        fitted = load_model(model, device=device)
+        fitted = load_model(model, device=device, method=method)
         if out.suffix == ".npy":
             rows, width = write_matrix(fitted, graph, out)
         else:

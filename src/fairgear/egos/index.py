@@ -25,7 +25,7 @@ from fairgear.egos.batches import WIDTH, EgoBatch, Rows, make_batch, pack
 from fairgear.egos.pagerank import PageRank, find_egos
 from fairgear.egos.structure import Structure
 from fairgear.errors import FileError, ParameterError
-from fairgear.files import replacing, write_errors
+from fairgear.files import holding, replacing, write_errors
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.sensitive_graph import checked_rows
 from fairgear.progress import bar, log, quiet
@@ -266,12 +266,16 @@ class EgoShards:
 
     def allocate(self) -> None:
         """Create files of the right size, unless they exist."""
-        for name, kind in TYPES.items():
-            path = self._path(name)
-            held = _mapped(path, "r")
-            if held is None or held.dtype != kind or held.shape != self._shape:
-                with replacing(path, by_all=True) as temporary:
-                    np.lib.format.open_memmap(temporary, "w+", kind, self._shape).flush()
+        # Replaced by a second command, a file would lose what the first has written to it.
+        with write_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        with holding(self.folder, wait=True):
+            for name, kind in TYPES.items():
+                path = self._path(name)
+                held = _mapped(path, "r")
+                if held is None or held.dtype != kind or held.shape != self._shape:
+                    with replacing(path, by_all=True, private=True) as temporary:
+                        np.lib.format.open_memmap(temporary, "w+", kind, self._shape).flush()
 
     def uncertified(self, begin: int, end: int) -> int | None:
         """How many egos of a shard are uncertified; None if it has to be built."""
@@ -340,7 +344,8 @@ def _mapped(path: Path, mode: Any) -> np.memmap[Any, Any] | None:
         return None
     try:
         held = np.load(path, mmap_mode=mode, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+    except Exception:
+        # A header that is damaged raises whatever Python's own parser does.
         return None
     return held if isinstance(held, np.memmap) else None
 

@@ -18,17 +18,16 @@ from torch import Tensor, nn
 from fairgear.causal import LocalWorld
 from fairgear.decoding import from_json
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
-from fairgear.files import write_json
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.targets import BINARY, KINDS, REGRESSION, Target
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.heads import Head
 from fairgear.methods.names import GROUP
-from fairgear.methods.saved import FORMAT, About, columns_of, read_about
+from fairgear.methods.saved import About, Saved, columns_of, read_saved, write_saved
 from fairgear.methods.thresholds import HALF, decide, most_accurate, most_accurate_offsets
 from fairgear.registry import Registry
 from fairgear.settings import Config
-from fairgear.tensor_files import damaged, read_tensors, restoring, write_tensors
+from fairgear.tensor_files import damaged, restoring
 from fairgear.training import Checkpoint, History
 from fairgear.training.checkpoints import load_module, module_tensors
 from fairgear.version import installed_version
@@ -203,9 +202,7 @@ class Method(ABC):
         """Write the fitted model to the folder `path`: weights.safetensors and model.json."""
         threshold = self._fitted_threshold()
         tensors, facts = self._state()
-        folder = Path(path)
         about = {
-            "format": FORMAT,
             "method": self.name,
             "seed": self.seed,
             "threshold": threshold,
@@ -214,43 +211,44 @@ class Method(ABC):
             "groups": self.groups_,
             "offsets": None if self.offsets_ is None else self.offsets_.tolist(),
         }
-        write_tensors(folder / "weights.safetensors", tensors, facts)
-        write_json(folder / "model.json", about)
+        write_saved(Path(path), about, tensors, facts)
 
     @classmethod
     def load(cls, path: Path | str, *, device: str = "auto") -> Self:
         """A fitted model from the folder that `save` wrote."""
-        folder = Path(path)
-        about = read_about(folder)
+        return cls._of(read_saved(Path(path)), device)
+
+    @classmethod
+    def _of(cls, saved: Saved, device: str) -> Self:
+        """The model that a folder holds."""
+        about = saved.about
         if about["method"] != cls.name:
             raise FileError(
-                f"model folder {folder}",
+                f"model folder {saved.folder}",
                 f"a model of the method {about['method']!r}",
                 repr(cls.name),
                 "load it with fairgear.load_model",
             )
         config = cls.config_type.from_dict(about["config"])
         model = cls.from_config(config, seed=about["seed"], device=device)
-        model._set_target(folder, about)
-        weights = folder / "weights.safetensors"
-        tensors, facts = read_tensors(weights)
-        with restoring(weights, tensors, facts, about["config"]):
-            model._restore(weights, tensors, facts)
+        model._set_target(saved)
+        with restoring(saved.weights, saved.tensors, saved.facts, about["config"]):
+            model._restore(saved.weights, saved.tensors, saved.facts)
         model.threshold_ = float(about["threshold"])
         return model
 
-    def _set_target(self, folder: Path, about: dict[str, Any]) -> None:
+    def _set_target(self, saved: Saved) -> None:
         """What a saved model predicts; two classes where the file does not say."""
-        known = from_json(About, about)
+        known = from_json(About, saved.about)
         self.groups_, self.target_ = known.groups, known.target
         offsets = None if known.offsets is None else np.array(known.offsets, dtype=np.float64)
         self.offsets_ = offsets
         numbers = [known.threshold, known.target.mean, known.target.sd, *(known.offsets or ())]
         few = known.target.kind != REGRESSION and len(known.target.classes) < 2
         if not np.isfinite(numbers).all() or known.target.kind not in KINDS or few:
-            raise damaged(folder / "model.json")
+            raise saved.damaged()
         if offsets is not None and len(offsets) != len(known.target.classes):
-            raise damaged(folder / "model.json")
+            raise saved.damaged()
 
     def torch_device(self) -> torch.device:
         """The device that the work runs on."""
@@ -359,8 +357,15 @@ class NetworkMethod(Method):
 METHODS: Registry[type[Method]] = Registry("method", group=GROUP, base=Method)
 
 
-def load_model(path: Path | str, *, device: str = "auto") -> Method:
-    """A fitted model of any method, from the folder that its `save` wrote.
+def load_model(
+    path: Path | str, *, device: str = "auto", method: type[Method] | str | None = None
+) -> Method:
+    """A fitted model of any method that is registered, from the folder that its `save` wrote.
+
+    Args:
+        path: the folder. Whatever it names, no code is imported but that of installed packages.
+        device: "auto" (CUDA if available), "cpu" or "cuda".
+        method: one that is not registered: its class, or MODULE:CLASS, which is imported.
 
     Example:
         >>> import fairgear as fg
@@ -371,8 +376,17 @@ def load_model(path: Path | str, *, device: str = "auto") -> Method:
         >>> fg.load_model("model").predict(graph)[:4].tolist()
         [0, 1, 1, 1]
     """
-    about = read_about(Path(path))
-    return METHODS[str(about["method"])].load(path, device=device)
+    saved = read_saved(Path(path))
+    name = str(saved.about["method"])
+    kind = METHODS.resolve(method) if isinstance(method, str) else method
+    if kind is None or kind.name != name:
+        if name not in METHODS:
+            allowed = ", ".join(METHODS) if kind is None else f"{kind.name}, {', '.join(METHODS)}"
+            step = "name its class if you trust it: --method MODULE:CLASS, or load_model(method=)"
+            got = f"a model of the method {name!r}, which is not registered"
+            raise FileError(f"model folder {path}", got, allowed, step)
+        kind = METHODS[name]
+    return kind._of(saved, device)
 
 
 def _by_name(config: Config) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def write_page(audit: Audit, path: Path) -> None:
         >>> audit = fg.audit(lambda world: world.sens.float(), toy_graph(), what_if_people=0)
         >>> write_page(audit, Path("audit.html"))
     """
-    write_text(Path(path), render_page(audit))
+    write_text(Path(path), render_page(audit), private=True)
 
 
 def render_page(audit: Audit) -> str:

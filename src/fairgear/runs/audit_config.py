@@ -65,6 +65,10 @@ def settings_of_run(model: str) -> dict[str, Any]:
         config = folder / "config.yaml"
         if os.path.isfile(config) and os.path.isfile(folder / "model" / "model.json"):
             values = read_yaml(config)
+            # Here, since it loads torch, which an audit of a run needs anyway.
+            from fairgear.auditing.sums import check_sums
+
+            check_sums(folder, {config.name: config.read_bytes()})
             return {key: values[key] for key in _SHARED if key in values}
     return {}
 

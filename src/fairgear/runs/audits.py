@@ -151,9 +151,9 @@ def _audited(
     provenance = stages.provenance(worlds.graph, worlds.seed)
     if second is not None:
         first = first.compared(second)
-        folder.against.write(replace(second, provenance=provenance))
+        second = replace(second, provenance=provenance)
     first = replace(first, provenance=provenance)
-    folder.write(first)
+    folder.write(first, second)
     return first
 
 

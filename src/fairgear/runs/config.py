@@ -52,7 +52,7 @@ class RunConfig(GraphSource):
         """The same run with all settings of its method: defaults, then `settings`."""
         from fairgear.methods import METHODS
 
-        kind = METHODS[self.method].config_type
+        kind = METHODS.resolve(self.method).config_type
         for name in {"seed", "device"} & self.settings.keys():
             allowed, step = "its own, see fairgear methods show", f"use --{name} of fairgear run"
             raise ParameterError(f"settings of {self.method}", repr(name), allowed, step)

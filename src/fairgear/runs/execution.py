@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 
 import pandas as pd
@@ -61,23 +62,37 @@ def run(config: RunConfig, folder: RunFolder, worlds_cache: WorldsCache | None =
     runs; the results are the same without.
     """
     config = config.completed()
-    finished = _finished(config, folder)
-    if finished is not None:
-        return finished
-    method = METHODS[config.method]
+    with ExitStack() as held:
+        # Only of a folder that was begun: data that cannot be trained on must leave none.
+        begun = on_rank0(folder.begun)
+        finished = _finished(config, folder)
+        if finished is None and begun:
+            on_rank0(lambda: held.enter_context(folder.alone()))
+        return finished or _run(config, folder, worlds_cache or WorldsCache(), held, begun)
+
+
+def _run(
+    config: RunConfig, folder: RunFolder, cache: WorldsCache, held: ExitStack, begun: bool
+) -> Audit:
+    """A run that is not finished; `held` keeps other commands out of its folder."""
+    method = METHODS.resolve(config.method)
     model: Method = method(seed=config.seed, device=config.device, **config.settings)
     device = model.torch_device().type
     stages = Stages()
     with stages.stage("loading the graph"), reading(config.roles()) as read:
         graph = config.load()
-    # Before the folder is made: data that cannot be trained on must leave nothing behind.
     kinds = {"several_groups": method.several_groups, "number_of_s": method.number_of_s}
     check_trainable(graph, method.targets, config.method, **kinds)
     on_rank0(lambda: folder.claim(config))
+    if not begun:
+        on_rank0(lambda: held.enter_context(folder.alone()))
+        # Another command may have been quicker.
+        finished = _finished(config, folder)
+        if finished is not None:
+            return finished
     with stages.stage("training"):
         model = _trained(model, graph, folder)
     with stages.stage("audit"):
-        cache = worlds_cache or WorldsCache()
         worlds = cache.of(graph, config.seed, config.protocol, config.released_share)
         found = audit(
             model,

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from fairgear.auditing.result import PEOPLE, PEOPLE_CSV, RESULTS, Audit
-from fairgear.auditing.sums import SUMS
+from fairgear.auditing.sums import SUMS, write_sums
 from fairgear.errors import FileError
-from fairgear.files import TEMPORARY, create, remove_leftovers, write_text, writes
+from fairgear.files import (
+    TEMPORARY,
+    create,
+    holding,
+    remove_leftovers,
+    write_errors,
+    write_text,
+    writes,
+)
 from fairgear.report import model_card, write_page
 from fairgear.runs.config import RunConfig, read_yaml
 
@@ -36,8 +45,22 @@ class AuditFolder:
         """The folder of the model that this one is compared with."""
         return AuditFolder(self.path / AGAINST)
 
-    def write(self, audit: Audit) -> None:
-        """Write all files; `audit.json` comes last, so that it implies the others."""
+    def write(self, audit: Audit, against: Audit | None = None) -> None:
+        """Write all files, of the audit that it is compared with too.
+
+        `audit.json` comes last, so that it implies the others. Commands that write the same folder
+        do so one after the other.
+        """
+        if not writes():
+            return self._write(audit, against)
+        with write_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        with holding(self.path, wait=True):
+            self._write(audit, against)
+
+    def _write(self, audit: Audit, against: Audit | None) -> None:
+        if against is not None:
+            self.against.write(against)
         if writes():
             self.metrics.unlink(missing_ok=True)
             # Those of an earlier audit: they are written where they are asked for.
@@ -138,6 +161,10 @@ class RunFolder(AuditFolder):
         # Those of another's run are none of ours.
         remove_leftovers(self.path)
 
+    def alone(self) -> AbstractContextManager[None]:
+        """No other command may work in the folder meanwhile; it must be claimed."""
+        return holding(self.config)
+
     def is_of(self, config: RunConfig, *, on_any_device: bool = False) -> bool:
         """Whether it is new, or was begun with the same settings."""
         if not self.begun():
@@ -157,11 +184,16 @@ class RunFolder(AuditFolder):
             return None
 
     def keep_results_alone(self) -> None:
-        """Remove everything except the settings and `audit.json`."""
+        """Remove everything except the settings, `audit.json`, and the hashes of both."""
         for folder in (self.model, self.checkpoint):
             shutil.rmtree(folder, ignore_errors=True)
-        for file in (self.predictions, *self._files()[1:]):
-            file.unlink(missing_ok=True)
+        kept = (self.metrics, self.config)
+        if not writes():
+            return
+        for file in (self.predictions, *self._files()):
+            if file not in (*kept, self.sums):
+                file.unlink(missing_ok=True)
+        write_sums(self.path, [file.name for file in kept if file.exists()], {})
 
     def clear_checkpoint(self) -> None:
         """Remove the checkpoint, once the results are saved."""

@@ -12,7 +12,7 @@ from fairgear.auditing.exchange.graph_files import check_format
 from fairgear.auditing.exchange.manifest import MANIFEST
 from fairgear.errors import FileError, ParameterError
 from fairgear.evidence import FileHash, code_file, file_hash, folder_hashes
-from fairgear.graph.tables import ENCODING
+from fairgear.graph.tables import ENCODING, Encoding
 from fairgear.methods import load_model
 from fairgear.registry import import_object
 from fairgear.runs.audit_config import is_scores
@@ -28,6 +28,7 @@ def model_of(
     graph_format: str = "csv",
     timeout: float = 300.0,
     id: str = "",
+    method: str | None = None,
 ) -> Adapter:
     """The model that `text` names.
 
@@ -39,6 +40,7 @@ def model_of(
         graph_format: in which a command reads graphs.
         timeout: seconds that a command may take for one graph.
         id: the column of ids in the table of people, which a file of scores may have too.
+        method: of a saved model whose method is not registered, as MODULE:CLASS.
     """
     check_format(graph_format)
     if is_scores(text):
@@ -47,7 +49,8 @@ def model_of(
         return CommandAdapter(text, threshold=threshold, format=graph_format, timeout=timeout)
     folder = saved_model(text)
     if folder is not None:
-        return adapt(load_model(folder, device=device), name=text, threshold=threshold)
+        model = load_model(folder, device=device, method=method)
+        return adapt(model, name=text, threshold=threshold)
     if _CODE.fullmatch(text):
         return adapt(import_object(text, "model"), name=text, threshold=threshold)
     if os.path.isfile(Path(text) / MANIFEST):
@@ -94,7 +97,7 @@ def encoding_of(*models: str | None) -> Path | None:
     """
     saved = [saved_model(text) for text in models if text is not None]
     found = [folder for folder in saved if folder is not None and (folder / ENCODING).exists()]
-    if len({(folder / ENCODING).read_bytes() for folder in found}) > 1:
+    if len({Encoding.read(folder / ENCODING).text() for folder in found}) > 1:
         got = "models trained on tables that were encoded in different ways"
         allowed = "models trained on the same columns and values"
         raise ParameterError("two models to compare", got, allowed, "audit each by itself")

@@ -54,7 +54,7 @@ def by_chunks(
 def write_matrix(model: Method, graph: SensitiveGraph, out: Path) -> tuple[int, int]:
     """Write the representations to an NPY file as they come; its shape."""
     found = by_chunks(model, graph)
-    with replacing(out) as temporary:
+    with replacing(out, private=True) as temporary:
         first, _ = next(found)
         rows = len(first)
         with NpyWriter(temporary, first.dtype, first.shape[1:]) as writer:

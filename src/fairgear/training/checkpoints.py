@@ -12,11 +12,14 @@ from torch.optim import Optimizer
 
 from fairgear.distributed import all_true, broadcast, rank
 from fairgear.errors import FileError
+from fairgear.progress import log
 from fairgear.tensor_files import read_tensors, take, write_tensors
 
 # Seconds between two checkpoints: at least one, and so many that writing takes 5 % of the time.
 _SECONDS_BETWEEN = 1.0
 _TIMES_WRITING = 20.0
+# How many there were, among the facts.
+_THREADS = "threads"
 
 
 class Checkpoint:
@@ -52,7 +55,8 @@ class Checkpoint:
         if rank() > 0:
             return
         begin = time.monotonic()
-        write_tensors(self.path, tensors, {"key": self.key, **facts})
+        held = {"key": self.key, _THREADS: torch.get_num_threads(), **facts}
+        write_tensors(self.path, tensors, held)
         self._written = time.monotonic()
         self._pause = max(_SECONDS_BETWEEN, _TIMES_WRITING * (self._written - begin))
 
@@ -61,6 +65,8 @@ class Checkpoint:
         found = read_tensors(self.path) if self.path.exists() else None
         if found is not None and found[1].get("key") != self.key:
             found = None
+        if found is not None:
+            self._say_threads(found[1].pop(_THREADS, None))
         step = None if found is None else found[1].get("next_step")
         # This also makes every process read before rank 0 may write again.
         if not all_true(broadcast(step) == step):
@@ -71,6 +77,15 @@ class Checkpoint:
                 "put --out on a shared file system",
             )
         return found
+
+    def _say_threads(self, before: object) -> None:
+        """Sums over other threads may round in another way."""
+        now = torch.get_num_threads()
+        if before not in (None, now):
+            log(
+                f"going on with {now} threads a run that had {before}: its figures may differ in "
+                f"the last digits from those without a stop (OMP_NUM_THREADS={before} keeps them)"
+            )
 
     def remove(self) -> None:
         """Delete the file, once the result is saved elsewhere."""

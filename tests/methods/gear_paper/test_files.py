@@ -11,10 +11,11 @@ import pytest
 from torch import Tensor
 
 from fairgear import SensitiveGraph
-from fairgear.errors import FairgearError, FileError, ParameterError
+from fairgear.errors import FileError, ParameterError
 from fairgear.methods import GearPaper, load_model
 from fairgear.methods.gear_paper.generator_training import VaeTask
 from fairgear.methods.gear_paper.training import PaperTask
+from fairgear.methods.saved import read_saved, write_saved
 from fairgear.tensor_files import read_tensors, write_tensors
 from fairgear.training import Checkpoint
 from tests.methods.gear_paper.tiny import tiny
@@ -71,9 +72,9 @@ def test_weights_that_do_not_fit_the_settings_are_refused(damage: str, saved: Pa
 
 
 def test_settings_that_do_not_fit_the_weights_are_refused(saved: Path) -> None:
-    about = json.loads((saved / "model.json").read_text())
-    about["config"]["dim"] = 8
-    (saved / "model.json").write_text(json.dumps(about))
+    held = read_saved(saved)
+    held.about["config"]["dim"] = 8
+    write_saved(saved, held.about, held.tensors, held.facts)
     with pytest.raises(FileError, match=r"^weights [^\n]*$"):
         load_model(saved)
 
@@ -117,9 +118,9 @@ def test_a_missing_file_is_refused(name: str, saved: Path) -> None:
 def test_a_saved_model_of_an_unknown_method_or_device_is_refused(saved: Path) -> None:
     with pytest.raises(ParameterError, match="nosuch"):
         load_model(saved, device="nosuch")
-    about = json.loads((saved / "model.json").read_text())
-    (saved / "model.json").write_text(json.dumps(about | {"method": "nosuch"}))
-    with pytest.raises(FairgearError, match="nosuch"):
+    held = read_saved(saved)
+    write_saved(saved, held.about | {"method": "nosuch"}, held.tensors, held.facts)
+    with pytest.raises(FileError, match=r"'nosuch', which is not registered"):
         load_model(saved)
 
 

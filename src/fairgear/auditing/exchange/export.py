@@ -35,8 +35,9 @@ from fairgear.auditing.exchange.manifest import (
 )
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
+from fairgear.documents import sealed
 from fairgear.errors import FileError, ParameterError
-from fairgear.files import TEMPORARY, remove_leftovers, write_json, write_text
+from fairgear.files import TEMPORARY, create, holding, json_text, remove_leftovers, write_text
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.tables import OriginalColumns
 from fairgear.progress import bar, quiet
@@ -119,11 +120,20 @@ def export_worlds(
     rows = people.select(worlds.graph, nodes)
     alone = rows[people.sample(worlds.graph, rows, self_people, worlds.seed)]
     columns = OriginalColumns.of(worlds.graph)
-    begun = (folder / MANIFEST).is_file()
-    secret = read_manifest(folder).secret if begun else secrets.token_hex(16)
-    manifest = _manifest(worlds, rows, alone, form, dict(about or {}), extra, secret)
-    _claim(folder, manifest, _readme(worlds.graph, manifest, columns))
-    _write_worlds(_all_worlds(worlds, alone, extra), folder, form, manifest, columns)
+
+    def made() -> Manifest:
+        begun = (folder / MANIFEST).is_file()
+        secret = read_manifest(folder).secret if begun else secrets.token_hex(16)
+        return _manifest(worlds, rows, alone, form, dict(about or {}), extra, secret)
+
+    if not _begin(folder, manifest := made()):
+        # Another command was quicker, and its codes count.
+        _begin(folder, manifest := made())
+    with holding(folder / MANIFEST):
+        remove_leftovers(folder)
+        write_text(folder / FOR_SCORING / "README.txt", _readme(worlds.graph, manifest, columns))
+        (folder / FOR_SCORING / "scores").mkdir(exist_ok=True)
+        _write_worlds(_all_worlds(worlds, alone, extra), folder, form, manifest, columns)
     return manifest
 
 
@@ -217,8 +227,11 @@ def _readme(graph: SensitiveGraph, manifest: Manifest, columns: OriginalColumns)
     )
 
 
-def _claim(folder: Path, manifest: Manifest, readme: str) -> None:
-    """Claim the folder: it must be new, empty, or begun with the same manifest."""
+def _begin(folder: Path, manifest: Manifest) -> bool:
+    """Make the folder ours: new, empty, or begun with the same manifest.
+
+    False where somebody else begins one at the same instant.
+    """
     try:
         held = [entry for entry in folder.iterdir() if not entry.name.endswith(TEMPORARY)]
     except FileNotFoundError:
@@ -226,16 +239,17 @@ def _claim(folder: Path, manifest: Manifest, readme: str) -> None:
     except OSError as error:
         raise _taken(folder, str(error.strerror).lower()) from error
     if folder / MANIFEST in held:
-        differs = differences(read_manifest(folder).to_dict(), manifest.to_dict())
+        before = read_manifest(folder)
+        if before.secret != manifest.secret:
+            return False
+        differs = differences(before.to_dict(), manifest.to_dict())
         if differs:
             raise _taken(folder, f"worlds that differ in {' and '.join(differs)}")
-        remove_leftovers(folder)
-    elif held:
+        return True
+    if held:
         raise _taken(folder, "other files")
-    else:
-        write_json(folder / MANIFEST, manifest.to_dict())
-    write_text(folder / FOR_SCORING / "README.txt", readme)
-    (folder / FOR_SCORING / "scores").mkdir(exist_ok=True)
+    text = json_text(sealed(manifest.to_dict()))
+    return create(folder / MANIFEST, text.encode(), private=True)
 
 
 def _write_worlds(

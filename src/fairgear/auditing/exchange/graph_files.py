@@ -84,7 +84,7 @@ def write_graph(
         pa.table([np.ascontiguousarray(values) for values in people.values()], list(people)),
     )
     for place, table in zip(graph_files(path, form), tables, strict=True):
-        with replacing(place) as temporary:
+        with replacing(place, private=True) as temporary:
             if form == "csv":
                 csv.write_csv(table, temporary, csv.WriteOptions(quoting_style="needed"))
             else:
@@ -167,7 +167,7 @@ def _write_arrays(graph: SensitiveGraph, path: Path) -> None:
     }
     if graph.edge_weight is not None:
         known["edge_weight"] = graph.edge_weight.detach().cpu().numpy()
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with replacing(path, private=True) as temporary, temporary.open("wb") as file:
         # Through a file: given a name, NumPy would add its ending.
         np.savez(
             file,

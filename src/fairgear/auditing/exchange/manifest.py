@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairgear.auditing.worlds import Worlds
-from fairgear.documents import json_of
+from fairgear.documents import json_of, unsealed
 from fairgear.errors import FairgearError, FileError
 from fairgear.evidence import note_content
 from fairgear.files import json_ready
@@ -145,7 +145,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         content = content_of(folder / MANIFEST)
         note_content(folder / MANIFEST, content)
-        found = json_of(content)
+        found = unsealed(json_of(content))
         if found.pop("format") != FORMAT:
             raise ValueError("another format")
         found["worlds"] = [WorldEntry(**entry) for entry in found["worlds"]]

@@ -195,14 +195,18 @@ def _opened(folder: Path, meta: dict[str, Any], verify: bool) -> SensitiveGraph:
     held = meta.get("attributes")
     attributes = None if held is None else Attributes.from_dict(held)
     stamp = _stamp(folder, meta)
+    names = folder / NAMES if (folder / NAMES).exists() else None
     if verify or not is_verified(folder, stamp):
         wrong = check_bytes(folder, arrays, meta)
         if wrong is not None:
             raise _damaged(folder, f"{wrong} with other content than was written")
         check_content(arrays, meta, attributes)
+        if names is not None:
+            _check_names(names)
         remember(folder, stamp)
-    if (folder / NAMES).exists():
-        extra["node_names"] = _names(folder / NAMES)
+    if names is not None:
+        # As it was checked: to look at a million names again takes as long as to read them.
+        extra["node_names"] = tuple(json.loads(names.read_bytes()))
     tensors: dict[str, Any] = {key: torch.from_numpy(arrays[key]) for key in fields}
     csr = arrays["indptr"], arrays["indices"]
     # Folders of earlier versions do not say it.
@@ -227,11 +231,10 @@ def _stamp(folder: Path, meta: Mapping[str, Any]) -> str:
     return stamp_of(folder, names, meta["fingerprint"])
 
 
-def _names(path: Path) -> tuple[str, ...]:
+def _check_names(path: Path) -> None:
     found = json_of(path.read_bytes())
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
         raise ValueError(f"{path.name} is no list of names")
-    return tuple(found)
 
 
 def _mapped(folder: Path, key: str, expected: dict[str, Any]) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,9 @@ import torch
 
 from fairgear.column_names import CONTINUOUS, listed
 from fairgear.decoding import from_json
-from fairgear.documents import read_json
+from fairgear.documents import read_json, sealed, unsealed
 from fairgear.errors import GraphError
-from fairgear.files import write_json
+from fairgear.files import json_text, write_json
 from fairgear.graph.attributes import Attributes
 from fairgear.graph.similarity_mechanism import ColumnScale
 from fairgear.graph.tables.columns import TableColumns
@@ -270,13 +270,20 @@ class Encoding:
 
     def write(self, path: Path) -> None:
         """As JSON."""
+        write_json(path, sealed({"format": _FORMAT, **self._held()}), private=True)
+
+    def text(self) -> str:
+        """The same of encodings that read every table alike."""
+        return json_text(self._held())
+
+    def _held(self) -> dict[str, Any]:
         held = asdict(self)
         if self.against is None:
             # As before there was such a thing: the same encoding is the same file.
             del held["against"]
         if self.attributes is None:
             del held["attributes"]
-        write_json(path, {"format": _FORMAT, **held})
+        return held
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -285,7 +292,8 @@ class Encoding:
         step = "run fairgear run again into a new folder"
         held = read_json(path, got, allowed, step)
         with reading(path, got, allowed, step):
-            if not isinstance(held, dict) or held.get("format") != _FORMAT:
+            held = unsealed(held)
+            if held.get("format") != _FORMAT:
                 raise ValueError("another format")
             found = from_json(cls, held)
             found._check()
