@@ -30,11 +30,15 @@ from fairgear.cli.output import complain
 from fairgear.cli.reproduce import reproduce_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
+from fairgear.cli.tune import tune_app
 from fairgear.cli.verify import NotVerified
 from fairgear.environment import check_threads
 from fairgear.errors import FairgearError, LostRankError, UnfinishedError
 from fairgear.evidence import command
 from fairgear.version import installed_version
+
+# Commands that go on where they were interrupted.
+_RESUMED = ("run", "compare", "tune", "reproduce", "judge")
 
 app = App(
     name="fairgear",
@@ -56,6 +60,7 @@ for one in (
     data_app,
     audit_app,
     compare_app,
+    tune_app,
     reproduce_app,
     judge_app,
     report_app,
@@ -174,7 +179,10 @@ def _never_fail_to_print() -> None:
 def _interrupted(tokens: Sequence[str]) -> str:
     """What an interrupted command has kept."""
     name, first = [*tokens, "", ""][:2]
-    if name in ("run", "compare", "reproduce", "judge") or (name, first) == ("audit", "export"):
+    if name in ("run", "compare", "tune", "reproduce", "judge") or (name, first) == (
+        "audit",
+        "export",
+    ):
         return "interrupted; the same command resumes"
     if name == "audit":
         return "interrupted; an audit does not resume: no results were written, start it again"
