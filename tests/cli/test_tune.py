@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from fairgear.cli import main
-from fairgear.documents import read_yaml
+from fairgear.runs.config import read_yaml
 from fairgear.studies.judging import sampler
 from tests.graph.people import FRIENDS, PEOPLE
 
@@ -67,7 +67,7 @@ def test_two_processes_give_what_one_gives_and_the_command_runs(
     assert json.loads(capsys.readouterr().out) == found
     assert Path("two/tuning.html").read_text(encoding="utf-8") == page
     assert main([*shlex.split(command)[1:], "--out", "run"]) == 0
-    config = read_yaml(Path("run/config.yaml"), "", "", "")
+    config = read_yaml(Path("run/config.yaml"))
     for name, value in found["chosen"]["settings"].items():
         assert config["settings"][name] == value
 
