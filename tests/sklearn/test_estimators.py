@@ -253,7 +253,7 @@ def test_ids_and_classes_are_checked() -> None:
     with pytest.raises(GraphError, match="more than once"):
         model.fit(twice, labels)
     with pytest.raises(GraphError, match="DataFrame whose index holds the ids"):
-        model.fit(table.select_dtypes("number").to_numpy(), labels)
+        model.fit(table.select_dtypes("number").set_axis(range(2), axis="columns"), labels)
     model.fit(table, labels)
     with pytest.raises(GraphError, match="class in y"):
         model.to_graph(table[:2], ["approved", "perhaps"])

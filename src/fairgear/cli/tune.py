@@ -114,15 +114,14 @@ def tune(
             number(one.utility),
             number(one.flips),
             one.model,
-            one.settings or "as they are",
         )
         for one in shown.front
     ]
-    heads = ("front", shown.utility, "worst flips", "under", "settings")
+    heads = ("front", shown.utility, "worst flips", "under")
     print_table(f"{method} on {source.short_name}, {shown.people} validation people", heads, rows)
     say(f"Chosen: {shown.chosen.name}, {found.rule}.\n\n{found.command}\n")
     if shown.better_floors:
         floors = ", ".join(shown.better_floors)
         say(f"Without a graph it is no worse in either figure: {floors}.")
     say(WARNING)
-    say(f"Page: {page}")
+    say(f"Every trial and its settings: {page}")

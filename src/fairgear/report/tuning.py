@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -91,6 +92,8 @@ class _Mark:
     bottom: float
     label: float | None = None
     """How high its name stands, if it has one on the chart."""
+    flipped: bool = False
+    """Whether the name stands on the left."""
 
 
 @dataclass(frozen=True)
@@ -137,19 +140,24 @@ def _chart(page: TuningPage) -> _Chart:
 
 
 def _labelled(marks: Sequence[_Mark]) -> Iterator[_Mark]:
-    """The marks, with names for those that are no plain trial; names do not cover each other."""
+    """The marks in the order in which they are drawn, with names for those that are no trial.
+
+    A name stands on the side away from the crowd where there is room, and covers no other.
+    """
+    middle = median(one.left for one in marks)
     placed: list[_Mark] = []
-    for mark in sorted(marks, key=lambda one: one.bottom):
-        if mark.point.kind == "trial" and not mark.point.chosen:
+    for mark in sorted(marks, key=lambda one: (one.point.chosen, one.point.on_front, one.bottom)):
+        if mark.point.kind == "trial":
             yield mark
             continue
         height = mark.bottom
-        for other in placed:
+        for other in sorted(placed, key=lambda one: one.label or 0):
             if other.label is not None and abs(other.left - mark.left) < _NAME_WIDTH:
                 height = max(height, other.label + _NAME_HEIGHT)
-        placed.append(replace(mark, label=height))
-    # The chosen one comes last, and is drawn over the others.
-    yield from sorted(placed, key=lambda one: one.point.chosen)
+        room = mark.left > 100 - _NAME_WIDTH, mark.left > _NAME_WIDTH
+        flipped = room[0] or (room[1] and mark.left < middle)
+        placed.append(replace(mark, label=height, flipped=flipped))
+    yield from placed
 
 
 def _values(scale: Scale) -> list[tuple[Tick, float]]:
