@@ -22,6 +22,7 @@ COMMANDS = [
     "data",
     "audit",
     "compare",
+    "tune",
     "reproduce",
     "judge",
     "report",

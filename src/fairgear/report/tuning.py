@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fairgear.files import write_text
 from fairgear.report.charts import Scale, Tick, nice
-from fairgear.report.numbers import measure, percent
-from fairgear.report.text import on_page
+from fairgear.report.numbers import percent
+from fairgear.report.page import environment, source
 
 # The room of a name on the chart, in hundredths.
 _NAME_WIDTH, _NAME_HEIGHT = 30.0, 4.5
@@ -111,22 +110,9 @@ def write_tuning_page(page: TuningPage, path: Path) -> None:
 
 def render_tuning(page: TuningPage) -> str:
     """The HTML; it requests nothing over the network and needs no script."""
-    environment = Environment(
-        loader=PackageLoader("fairgear.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=on_page,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"measure": measure, "percent": percent}
-    assert environment.loader is not None
-    styles = [
-        environment.loader.get_source(environment, name)[0] for name in ("page.css", "tuning.css")
-    ]
-    return environment.get_template("tuning.html.j2").render(
-        page=page, chart=_chart(page), style=Markup("\n".join(styles))
-    )
+    style = "\n".join(map(source, ("page.css", "tuning.css")))
+    template = environment().get_template("tuning.html.j2")
+    return template.render(page=page, chart=_chart(page), style=Markup(style))
 
 
 def _chart(page: TuningPage) -> _Chart:
