@@ -55,6 +55,7 @@ def test_two_processes_give_what_one_gives_and_the_command_runs(
     assert table(Path("one/trials.csv")) == table(Path("two/trials.csv"))
     command = found["chosen"]["command"]
     assert command in told
+    assert command.startswith("fairgear run people.csv --label approved")
     assert "run it once" in told
     assert [one["name"] for one in found["floors"]] == ["logistic-residual", "boosting"]
     page = Path("two/tuning.html").read_text(encoding="utf-8")

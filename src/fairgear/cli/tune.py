@@ -99,7 +99,15 @@ def tune(
     from fairgear.studies.tuning.plan import Tuning, contestant
     from fairgear.studies.tuning.search import carry_out
 
-    tuning = Tuning(source, contestant(method, recipe), trials, halves, quick, device)
+    tuning = Tuning(
+        source.resolved(),
+        contestant(method, recipe),
+        trials,
+        halves,
+        quick,
+        device,
+        typed=source,
+    )
     folder = default_folder(tuning) if out is None else out
     found = Result(tuning, carry_out(tuning, folder, jobs=jobs), max_loss)
     page = folder / "tuning.html"

@@ -139,7 +139,7 @@ class Result:
 
 def run_command(one: Candidate) -> str:
     """`fairgear run` of a candidate, as it can be typed."""
-    source, default = one.tuning.source, GraphSource()
+    source, default = one.tuning.typed or one.tuning.source, GraphSource()
     words = [command_of(source.dataset, source.data), f"--method {quote(one.method)}"]
     for name in ("split", "seed", "graph_seed"):
         if getattr(source, name) != getattr(default, name):

@@ -31,13 +31,15 @@ class Tuning:
     """The settings of one method, searched on one graph.
 
     Attributes:
-        source: the graph and its split, complete; its test people are never there.
+        source: the graph and its split, complete and with absolute paths, since worker processes
+            may be in another folder; its test people are never there.
         contestant: the method, what is fixed and what is searched.
         trials: how many settings are tried.
         halves: 1 or 2: how often a trial is fitted, each time judged by one half of the validation
             people while the other half stops the training.
         quick: whether a few steps are enough, as in `fairgear run --quick`.
         device: auto, cpu or cuda.
+        typed: the source as the user named it, for the command; the same if not given.
     """
 
     source: GraphSource
@@ -46,6 +48,7 @@ class Tuning:
     halves: int = 2
     quick: bool = False
     device: str = "auto"
+    typed: GraphSource | None = None
 
     def __post_init__(self) -> None:
         if self.trials < 1:
@@ -60,7 +63,7 @@ class Tuning:
     def recipe(self) -> str:
         """A hash of what decides a trial, besides its number."""
         one = self.contestant
-        what = [self.source.resolved().to_dict(), one.entry, dict(one.fixed), self.halves]
+        what = [self.source.to_dict(), one.entry, dict(one.fixed), self.halves]
         what += [[asdict(each) for each in one.space], self.quick, installed_version()]
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
