@@ -24,6 +24,7 @@ COMMANDS = [
     "data",
     "audit",
     "compare",
+    "tune",
     "reproduce",
     "judge",
     "report",

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from fairgear.cli import main
-from fairgear.studies.judging import opening, search
+from fairgear.studies.judging import opening, sampler, search
 from fairgear.studies.judging import tables as results
 from fairgear.studies.pool import Outcome
 from fairgear.studies.records import Rows
@@ -106,7 +106,7 @@ def test_a_search_without_optuna_names_the_extra(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(search, "find_spec", lambda name: None)
+    monkeypatch.setattr(sampler, "find_spec", lambda name: None)
     assert main(["judge", "search", *flags["search"]]) == 2
     assert "pip install 'fairgear[tune]'" in said(capsys)
 

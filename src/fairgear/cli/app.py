@@ -36,6 +36,7 @@ from fairgear.cli.output import complain
 from fairgear.cli.reproduce import reproduce_app
 from fairgear.cli.results import embed_app, report_app
 from fairgear.cli.run import run_app
+from fairgear.cli.tune import tune_app
 from fairgear.cli.verify import NotVerified
 from fairgear.environment import check_threads
 from fairgear.errors import FairgearError, LostRankError, UnfinishedError
@@ -43,6 +44,9 @@ from fairgear.evidence import command
 from fairgear.interruption import Terminated, watched
 from fairgear.progress import show_cursor
 from fairgear.version import installed_version
+
+# Commands that go on where they were interrupted.
+_RESUMED = ("demo", "run", "compare", "tune", "reproduce", "judge")
 
 app = App(
     name="fairgear",
@@ -65,6 +69,7 @@ for one in (
     data_app,
     audit_app,
     compare_app,
+    tune_app,
     reproduce_app,
     judge_app,
     report_app,
@@ -195,7 +200,7 @@ def _never_fail_to_print() -> None:
 def _say_interrupted(tokens: Sequence[str], number: int) -> None:
     """What an interrupted command has kept."""
     name, first = [*tokens, "", ""][:2]
-    resumes = name in ("demo", "run", "compare", "reproduce", "judge")
+    resumes = name in _RESUMED
     said = "interrupted" if number == signal.SIGINT else "ended by SIGTERM"
     if resumes or (name, first) == ("audit", "export"):
         said += "; the same command resumes"

@@ -30,6 +30,7 @@ from fairgear.metrics.intervals import (
     draws_error,
 )
 from fairgear.metrics.rates import difference_interval, rate_interval
+from fairgear.metrics.tradeoff import fewest_flips, pareto_front
 from fairgear.metrics.utility import accuracy, auroc, f1, weighted_auroc
 
 __all__ = [
@@ -55,12 +56,14 @@ __all__ = [
     "draws_error",
     "evaluate_predictions",
     "f1",
+    "fewest_flips",
     "flip_estimate",
     "flips",
     "group_table",
     "largest_estimate",
     "over_rates",
     "paired_interval",
+    "pareto_front",
     "r2",
     "rate_interval",
     "weighted_auroc",

@@ -100,7 +100,7 @@ def render_page(audit: Audit) -> str:
         >>> render_page(audit)[:15]
         '<!DOCTYPE html>'
     """
-    script, style = ("\n".join(map(_source, names)) for names in (_SCRIPTS, _STYLES))
+    script, style = ("\n".join(map(source, names)) for names in (_SCRIPTS, _STYLES))
     training = audit.training
     generator = None if training is None else training.generator
     parts: dict[str, Any] = {
@@ -111,7 +111,7 @@ def render_page(audit: Audit) -> str:
         "stages": None if training is None else training_section(training),
         "notes": _notes(audit),
     }
-    template = _environment().get_template("page.html.j2")
+    template = environment().get_template("page.html.j2")
     return template.render(
         **parts,
         audit=audit,
@@ -199,8 +199,9 @@ def _facts(audit: Audit) -> list[tuple[str, str]]:
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """What renders the templates of all pages."""
+    made = Environment(
         loader=PackageLoader("fairgear.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -208,11 +209,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {function.__name__: function for function in _FILTERS}
-    return environment
+    made.filters |= {function.__name__: function for function in _FILTERS}
+    return made
 
 
-def _source(name: str) -> str:
-    environment = _environment()
-    assert environment.loader is not None
-    return environment.loader.get_source(environment, name)[0]
+def source(name: str) -> str:
+    """The text of a template, a style or a script."""
+    held = environment()
+    assert held.loader is not None
+    return held.loader.get_source(held, name)[0]

@@ -24,6 +24,8 @@ RECIPE = Path(str(files("fairgear.studies") / "recipes" / "judging.yaml"))
 CHOSEN = "chosen"
 # The trial with the highest AUROC, whatever its flips: what a method reaches without fairness.
 ACCURATE = "most accurate"
+# What a recipe of another shape causes.
+_WRONG = (KeyError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -121,11 +123,19 @@ class Contestant:
         """Whether it uses edges."""
         return Entry.parse(self.entry).reads_graph
 
+    @property
+    def own(self) -> dict[str, Any]:
+        """The settings that its entry names."""
+        return Entry.parse(self.entry).settings
+
+    def given(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that are not the method's own: the entry's, fixed and searched ones."""
+        return merged(self.own, _nested({**self.fixed, **chosen}))
+
     def settings(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """All settings of the method, with searched ones as chosen."""
-        entry = Entry.parse(self.entry)
-        given = merged(entry.settings, _nested({**self.fixed, **chosen}))
-        return replace(entry, settings=given).config(GraphSource(), 0).settings
+        entry = replace(Entry.parse(self.entry), settings=self.given(chosen))
+        return entry.config(GraphSource(), 0).settings
 
     def build(self, chosen: Mapping[str, Any], seed: int, device: str) -> Method:
         """The method, ready to be fitted."""
@@ -189,14 +199,12 @@ class Plan:
                 one["name"]: tuple(one.get("inner_seeds", values["inner_seeds"]))
                 for one in values.pop("datasets")
             }
-            methods = [Contestant.read(one) for one in values.pop("methods")]
+            methods = _contestants(values)
             values |= {name: tuple(values[name]) for name in ("final_seeds", "curve_seeds")}
             by_name = {one.name: one for one in methods}
             return cls(**values | {"inner_seeds": seeds, "methods": by_name})
-        except (KeyError, TypeError, AttributeError) as error:
-            got = " ".join(f"{type(error).__name__}: {error}".split())
-            allowed = "a recipe with the keys of judging.yaml"
-            raise FileError(f"recipe {path}", got, allowed, "correct the file") from error
+        except _WRONG as error:
+            raise _unreadable(path, error) from error
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -237,6 +245,26 @@ class Plan:
         what = [self.seed, self.split, self.inner_seeds[dataset], self.search_draws]
         what += [one.entry, dict(one.fixed), [asdict(each) for each in one.space]]
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def read_contestants(path: Path) -> list[Contestant]:
+    """The methods of a recipe, whatever else it holds."""
+    values = read_yaml(path)
+    try:
+        return _contestants(values)
+    except _WRONG as error:
+        raise _unreadable(path, error) from error
+
+
+def _contestants(values: dict[str, Any]) -> list[Contestant]:
+    return [Contestant.read(one) for one in values.pop("methods")]
+
+
+def _unreadable(path: Path, error: Exception) -> FileError:
+    got = " ".join(f"{type(error).__name__}: {error}".split())
+    return FileError(
+        f"recipe {path}", got, "a recipe with the keys of judging.yaml", "correct the file"
+    )
 
 
 def _known(dataset: str) -> bool:

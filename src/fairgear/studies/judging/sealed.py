@@ -28,7 +28,7 @@ _SEED, _STREAM = 0, "sealed"
 # For rehearsals: a fifth of the open people stand in for the sealed ones.
 _STAND_INS = "stand-ins of a rehearsal"
 # What a graph may say besides its people.
-_WORDS = ("sens_names", "label_names")
+_WORDS = ("sens_name", "sens_names", "label_name", "label_names")
 
 
 def sealed(graph: SensitiveGraph) -> Tensor:
@@ -42,20 +42,26 @@ def stand_ins(graph: SensitiveGraph) -> Tensor:
 
 
 def open_graph(graph: SensitiveGraph) -> SensitiveGraph:
-    """The graph without the sealed people, and without masks.
+    """The graph without the sealed people, and without masks; see `without`."""
+    return without(graph, sealed(graph))
 
-    A graph that a rule made from a table is made again from the open people's rows: scale and
-    edges. One of the synthetic model keeps the exogenous variables of the open people, the label's
-    threshold and the equations: labels are what they give without the sealed neighbours, so that
+
+def without(graph: SensitiveGraph, closed: Tensor) -> SensitiveGraph:
+    """The graph without the people of a mask, and without masks; nothing of them is left.
+
+    A graph that a rule made from a table is made again from the rows that stay: scale and edges.
+    One of the synthetic model keeps the exogenous variables of those who stay, the label's
+    threshold and the equations: labels are what they give without the other neighbours, so that
     counterfactuals are exact. Any other is the induced subgraph; its features are as they were
     loaded, and the mechanism is dropped, since it may not hold for a part of the graph.
     """
-    rows = (~sealed(graph)).nonzero()[:, 0]
+    rows = (~closed.cpu()).nonzero()[:, 0]
     fields: dict[str, Any] = {
         "sens_column": graph.sens_column,
         "feature_names": graph.feature_names,
         "node_id": graph.node_id.cpu()[rows],
         "name": graph.name,
+        "attributes": graph.attributes,
         **{key: graph[key] for key in _WORDS if key in graph},
     }
     x, y, sens = (of.cpu()[rows] for of in (graph.x, graph.y, graph.sens))
@@ -70,7 +76,7 @@ def open_graph(graph: SensitiveGraph) -> SensitiveGraph:
         labels = (made.scores(latent, sens, edges, weight) > made.label_threshold).long()
         y = torch.where(y >= 0, labels, y)
         fields |= {"latent": latent, "mechanism": made}
-    return SensitiveGraph(x, edges, y, sens, attributes=graph.attributes, **fields)
+    return SensitiveGraph(x, edges, y, sens, **fields)
 
 
 def sealed_split(graph: SensitiveGraph, seed: int) -> SensitiveGraph:

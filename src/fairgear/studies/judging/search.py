@@ -13,7 +13,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -28,6 +27,7 @@ from fairgear.progress import log, quiet
 from fairgear.studies.engine import check_jobs, finished
 from fairgear.studies.judging.measures import Answers
 from fairgear.studies.judging.plan import Contestant, Plan
+from fairgear.studies.judging.sampler import STARTUP, check_optuna, suggest
 from fairgear.studies.judging.sealed import open_graph
 from fairgear.studies.pool import LOKY
 from fairgear.studies.records import Columns, Rows
@@ -40,8 +40,8 @@ COLUMNS = Columns(
     ("recipe", "settings", "auroc", "worst", "score", "commit"),
     {"settings": dict[str, Any]},
 )
-# Trials before the sampler learns from earlier ones, as Optuna has it.
-_STARTUP = 10
+# Trials before the sampler learns from earlier ones.
+_STARTUP = STARTUP
 # The worlds of the dataset that this process works on.
 _held: dict[tuple[Any, ...], tuple[Worlds, ...]] = {}
 
@@ -130,31 +130,10 @@ def run_search(
 
 
 def suggested(search: Search, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The settings of the next trial, by Optuna's TPE from the trials so far."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    spaces: dict[str, Any] = {}
-    for one in search.contestant.space:
-        if one.choices:
-            spaces[one.name] = optuna.distributions.CategoricalDistribution(one.choices)
-        elif one.whole:
-            low, high = one.ends()
-            spaces[one.name] = optuna.distributions.IntDistribution(low, high, log=one.log)
-        else:
-            low, high = one.ends()
-            spaces[one.name] = optuna.distributions.FloatDistribution(low, high, log=one.log)
+    """The settings of the next trial, from the trials so far."""
     words = [search.plan.seed, search.dataset, search.method, len(trials)]
-    seed = int.from_bytes(hashlib.sha256(json.dumps(words).encode()).digest()[:4], "big")
-    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=_STARTUP)
-    study = optuna.create_study(direction="maximize", sampler=sampler)
-    for row in trials:
-        params = json.loads(row["settings"])
-        study.add_trial(
-            optuna.trial.create_trial(params=params, distributions=spaces, value=row["score"])
-        )
-    params = study.ask(spaces).params
-    return {one.name: params[one.name] for one in search.contestant.space}
+    known = [(json.loads(row["settings"]), (row["score"],)) for row in trials]
+    return suggest(search.contestant.space, words, known, startup=_STARTUP)
 
 
 def score(search: Search, settings: Mapping[str, Any], device: str) -> dict[str, Any]:
@@ -213,7 +192,7 @@ def carry_out_search(
     left = [one for one in searches if one.missing(table)]
     if not left or jobs == 0:
         return left
-    _check_optuna()
+    check_optuna("fairgear judge search")
     until = None if minutes is None else time.time() + 60 * minutes
     run = partial(run_search, rows=rows, device=device, until=until)
     with alone_in(rows.parent):
@@ -262,13 +241,3 @@ def choices(plan: Plan, path: Path) -> dict[tuple[str, str], Choice]:
                 )
             found[dataset, method] = Choice.of(trials)
     return found
-
-
-def _check_optuna() -> None:
-    if find_spec("optuna") is None:
-        raise ParameterError(
-            "fairgear judge search",
-            "no installed package 'optuna'",
-            "with that package",
-            "run pip install 'fairgear[tune]'",
-        )
