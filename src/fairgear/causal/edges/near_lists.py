@@ -27,6 +27,8 @@ _CHUNK = 4096
 class NearLists:
     """Who is near each person, once they have another value, in the world where all have it.
 
+    Without columns to compare nobody is nearer than others, and lists hold the person alone.
+
     One search for each value serves every world of an audit, also those of other causal models:
     who is near decides only which pairs are looked at.
 
@@ -47,9 +49,6 @@ class NearLists:
         """(rows, count): the nearest of each, had they the value `sens`; by the nearest known."""
         apart = np.abs(sens[:, None] - self.values[None])
         known = apart.argmin(axis=1)
-        if self.terms.groups:
-            # Numbers of groups are names: any other list is as good where there is no own.
-            known[apart.min(axis=1) > 0] = 0
         result = np.empty((len(rows), self.count), dtype=np.int64)
         for place in np.unique(known).tolist():
             chosen = known == place
@@ -57,20 +56,22 @@ class NearLists:
         return result
 
     def _lists(self, place: int) -> NDArray[np.int32]:
-        """(n, count), int32; made on first use."""
+        """(n, count), of those whom the value changes; made on first use."""
         if place not in self._found:
             world = self.world(self.values[place])
             points = self.terms.points(world.prepared(self.terms))
-            found = np.empty((len(points), self.count), dtype=np.int32)
+            everyone = np.arange(len(points))
+            found = np.repeat(everyone.astype(np.int32)[:, None], self.count, axis=1)
+            # Where every value has its lists, nobody who has it already is moved to it.
+            every = self.terms.groups == len(self.values)
+            rows = np.flatnonzero(world.changed) if every else everyone
+            tree = cKDTree(points)
+
+            def work(start: int, stop: int) -> None:
+                part, nearest = rows[start:stop], range(1, self.count + 1)
+                found[part] = tree.query(points[part], k=nearest, eps=_INEXACT)[1]
+
             if points.shape[1]:
-                tree = cKDTree(points)
-
-                def work(start: int, stop: int) -> None:
-                    near = tree.query(points[start:stop], k=self.count, eps=_INEXACT)[1]
-                    found[start:stop] = near.reshape(stop - start, self.count)
-
-                in_chunks(work, len(points), _CHUNK, "finding who is near whom")
-            else:
-                found[:] = np.arange(self.count)
+                in_chunks(work, len(rows), _CHUNK, "finding who is near whom")
             self._found[place] = found
         return self._found[place]
