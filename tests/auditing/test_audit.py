@@ -205,7 +205,9 @@ def test_in_a_large_graph_some_people_are_changed_alone(
 ) -> None:
     monkeypatch.setattr("fairgear.auditing.any_model.LARGE", len(worlds.graph.x) - 1)
     monkeypatch.setattr("fairgear.auditing.any_model.MOST_ALONE", 7)
-    few = {"affected_people": 0, "what_if_people": 0, "other_causal_models": False}
+    # As for a model that is scored from people's surroundings.
+    monkeypatch.setattr("fairgear.auditing.adapters.base.Adapter.self_people", lambda *_: None)
+    few: dict[str, Any] = {"affected_people": 0, "other_causal_models": False}
     found = audit(Everything(), worlds, **few)
     assert found.setup.self_people == 7
     assert "Of 60 people 7 are changed alone" in " ".join(found.notes)
