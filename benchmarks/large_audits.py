@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import SAGEConv
 
-# Strangers whom a person chooses among, the share chosen in the own group, and what likeness weighs.
+# Strangers whom a person chooses among, the share of the own group, and what likeness weighs.
 AMONG, SAME, WEIGHT = 12, 0.85, 12.0
 
 
