@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import io
 import multiprocessing
 import os
 import sys
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from fairgear import code_cache
+from fairgear import code_cache, progress
 from fairgear.caching import code_folder
 from fairgear.compiled import compiled
 from tests.hostile.storage import DAMAGE, bomb
@@ -220,3 +222,14 @@ def test_several_processes_start_at_once(folder: Path) -> None:
     assert started(double)
     assert started(triple)
     assert len(list(folder.iterdir())) == 3
+
+
+def test_who_waits_is_told_what_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=100, highlight=False)
+    monkeypatch.setattr(progress, "_console", console)
+    assert not started(double)
+    assert "compiling, once per version" in shown.getvalue()
+    shown.truncate(0)
+    assert started(double)
+    assert "compiling" not in shown.getvalue()

@@ -6,11 +6,13 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import TypeVar, cast
 
 import numba
+from numba.core import event
 
 from fairgear.code_cache import CodeCache
 from fairgear.progress import bar
@@ -38,6 +40,27 @@ def compiled(function: F) -> F:
         dispatcher._cache = CodeCache(function, sources)
     # Else a numba that keeps things otherwise, or keeps nothing: better slow to start than wrong.
     return cast(F, dispatcher)
+
+
+class _Compiling(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Says what the first run of a version waits for."""
+
+    def __init__(self) -> None:
+        # Compiling is done under a lock of numba's, one function within another.
+        self._depth, self._shown = 0, ExitStack()
+
+    def on_start(self, event: event.Event) -> None:
+        if not self._depth:
+            self._shown.enter_context(bar("compiling, once per version", total=1))
+        self._depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._shown.close()
+
+
+event.register("numba:compile", _Compiling())
 
 
 def threads() -> int:

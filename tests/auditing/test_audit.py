@@ -201,6 +201,22 @@ def test_kinds(worlds: Worlds, model: Any, kind: str, sampled: int) -> None:
     assert found.setup.self_people == sampled
 
 
+def test_in_a_large_graph_some_people_are_changed_alone(
+    worlds: Worlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairgear.auditing.any_model.LARGE", len(worlds.graph.x) - 1)
+    monkeypatch.setattr("fairgear.auditing.any_model.MOST_ALONE", 7)
+    # As for a model that is scored from people's surroundings.
+    monkeypatch.setattr("fairgear.auditing.adapters.base.Adapter.self_people", lambda *_: None)
+    few: dict[str, Any] = {"affected_people": 0, "other_causal_models": False}
+    found = audit(Everything(), worlds, **few)
+    assert found.setup.self_people == 7
+    assert "Of 60 people 7 are changed alone" in " ".join(found.notes)
+    all_of_them = audit(Everything(), worlds, self_people=60, **few)
+    assert all_of_them.setup.self_people == 60
+    assert not any("changed alone" in note for note in all_of_them.notes)
+
+
 def test_what_a_model_raises_is_said_with_its_world(worlds: Worlds) -> None:
     class Fails(FakeModel):
         def score(self, graph: SensitiveGraph) -> Tensor:

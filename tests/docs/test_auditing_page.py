@@ -87,7 +87,7 @@ def test_the_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "--help"]) == 0
     printed = capsys.readouterr().out
     options = first_cells(section("From the command line"))
-    assert len(options) == 16
+    assert len(options) == 17
     for option in options:
         assert option in printed
 

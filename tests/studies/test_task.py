@@ -20,7 +20,7 @@ from fairgear.studies import task
 from fairgear.studies.task import check_folder, run_cell
 from tests.studies.toy import toy_study
 
-RESULTS = {"config.yaml", "audit.json"}
+RESULTS = {"config.yaml", "audit.json", "SHA256SUMS"}
 EVERYTHING = RESULTS | {"people.parquet", "predictions.parquet", "model"}
 EVERYTHING |= {"people.csv", "report.html", "model-card.md", "SHA256SUMS"}
 

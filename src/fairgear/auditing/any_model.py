@@ -49,6 +49,10 @@ from fairgear.graph import SensitiveGraph, Target, groups_of
 from fairgear.graph.targets import known_labels
 from fairgear.graph.unknown import Unknown
 from fairgear.metrics import EVERY_METRIC, UNDEFINED, Estimate, Interval
+from fairgear.progress import log
+
+# In a graph of more people than this, *self* is measured on so many of them by default.
+LARGE, MOST_ALONE = 50_000, 5_000
 
 
 def audit(
@@ -92,8 +96,8 @@ def audit(
         released_share: how much of a feature's change its softened worlds keep; as in the authors'
             files if not given.
         self_people: how many people, at most, *self* is measured on. If not given, everyone for a
-            method of this package and for any model that is scored from people's surroundings,
-            and a sample for others.
+            method of this package and for any model that is scored from people's surroundings, at
+            most `MOST_ALONE` in a graph of more than `LARGE` people, and a sample for others.
         affected_people: how many of the most affected people are examined neighbour by neighbour;
             10 if not given, 3 for a command.
         what_if_people: how many people, at most, are shown one by one in other worlds, half of them
@@ -353,12 +357,24 @@ def _effects(
         return []
     adapter.prepare(worlds)
     most = adapter.self_people(worlds) if self_people is None else self_people
+    if self_people is None and most is None and _is_large(worlds, rows):
+        most = MOST_ALONE
+        said = (
+            f"Of {len(rows):,} people {most:,} are changed alone, since the graph is large: "
+            "self_people (--self-people) asks for more."
+        )
+        log(said)
+        notes.append(said)
     alone = sample(worlds.graph, rows, len(rows) if most is None else most, worlds.seed)
     effects = measure_effects(adapter, worlds, rows, factual, alone)
     notes.extend(about_worlds(worlds, worlds.causal_model, effects, len(rows)))
     notes.extend(other_density(worlds.diagnostics))
     notes.extend(home_ground(adapter.original, worlds))
     return effects
+
+
+def _is_large(worlds: Worlds, rows: Tensor) -> bool:
+    return len(worlds.graph.x) > LARGE and len(rows) > MOST_ALONE
 
 
 def _metrics(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.causal.base import CAUSAL_MODELS, FeatureCausalModel
-from fairgear.causal.edges import EdgeLaw, Factual, LinkLaw, NearbyEdges, World
+from fairgear.causal.edges import EdgeLaw, Factual, LinkLaw, NearbyEdges, NearLists, World
 from fairgear.causal.features import Columns, FeatureModel, feature_model
 from fairgear.causal.features.base import Floats, Integers
 from fairgear.causal.interventions import as_assignment
@@ -84,15 +85,19 @@ class FittedCausalModel(FeatureCausalModel):
         self._sens_column: int | None = None
         self._cached: tuple[str, Factual] | None = None
         self._local: tuple[Snapshot, Factual, NearbyEdges | None] | None = None
+        self._own_features = self.feature_model
+        self._near: list[tuple[Factual, NearLists | None]] = []
 
     def _fit(self, graph: SensitiveGraph) -> None:
         factual = Factual.of(graph)
         self._cached = self._local = None
+        self._near = []
         self._columns, self._sens_column = list(graph.feature_names), graph.sens_column
         people = None if self._people is None else self._people.numpy()[factual.order]
         self.feature_model = feature_model(self.feature_model).fit(
             factual.table, factual.sens, Columns.of(graph), people
         )
+        self._own_features = self.feature_model
         self._edges, self._links, self._linked = None, None, _kind_of(graph)
         if self.edges == "fixed":
             return
@@ -110,7 +115,10 @@ class FittedCausalModel(FeatureCausalModel):
             else:
                 levels = zip(LEVELS, quantile_levels(factual.sens), strict=True)
                 values = {f"quantile {at:g}": np.full_like(factual.sens, v) for at, v in levels}
-            law = law.with_missed({k: self._world(factual, s, seed=0) for k, s in values.items()})
+            # The first worlds are asked of the same.
+            self._cached = (_content(graph), factual)
+            worlds = {k: self._world(factual, s, seed=0) for k, s in values.items()}
+            law = law.with_missed(worlds, self._near_lists(law, factual))
         self._edges = law
 
     def counterfactual(
@@ -132,7 +140,9 @@ class FittedCausalModel(FeatureCausalModel):
         x[rows.to(x.device)] = torch.from_numpy(world.table[changed]).to(x)
         links: dict[str, Tensor] = {}
         if self._edges is not None and self._edges.open:
-            pairs = self._edges.pairs(world, seed, exact=factual.n <= self.exact_up_to)
+            law, exact = self._edges, factual.n <= self.exact_up_to
+            lists = None if exact else self._near_lists(law, factual)
+            pairs = law.pairs(world, seed, exact=exact, lists=lists)
             links["edge_index"] = factual.edge_index(pairs).to(graph.edge_index.device)
         if self._links is not None and self._links.open:
             links = self._links.links(graph, world, seed)
@@ -177,6 +187,24 @@ class FittedCausalModel(FeatureCausalModel):
         )
         return replace(world, removed=removed, added=added)
 
+    def _near_lists(self, law: EdgeLaw, factual: Factual) -> NearLists | None:
+        """Of the factual graph; with other features than the fitted ones, still those of these."""
+        if not self._near or self._near[0][0] is not factual:
+            # Shared with copies that have other features: `copy` takes the list itself.
+            moved = copy.copy(self)
+            moved.feature_model = self._own_features
+
+            def world(value: Any) -> World:
+                return moved._world(factual, np.full_like(factual.sens, value), seed=0)
+
+            values = (
+                np.array(largest_groups(factual.sens, factual.groups))
+                if factual.groups
+                else np.unique(quantile_levels(factual.sens))
+            )
+            self._near[:] = [(factual, law.near_lists(factual, values, world))]
+        return self._near[0][1]
+
     def _world(self, factual: Factual, sens: NDArray[Any], seed: int) -> World:
         ids = torch.from_numpy(factual.ids)
         table = self.feature_model.moved(factual.table, factual.sens, sens, ids, seed=seed)
@@ -200,7 +228,7 @@ class FittedCausalModel(FeatureCausalModel):
                 "the columns that the model was fitted on, in their order",
                 "fit a model on this graph",
             )
-        content = graph.fingerprint("x", "edge_index", "sens", "node_id")
+        content = _content(graph)
         if self._cached is None or self._cached[0] != content:
             self._cached = (content, Factual.of(graph))
         return self._cached[1]
@@ -260,10 +288,15 @@ class FittedCausalModel(FeatureCausalModel):
         self.feature_model = FeatureModel.from_state(
             _under("features.", tensors), dict(facts["features"])
         )
+        self._own_features = self.feature_model
         if "fitted_edges" in facts:
             self._edges = EdgeLaw.from_state(_under("edges.", tensors), facts["fitted_edges"])
         if "fitted_links" in facts:
             self._links = LinkLaw.from_state(_under("links.", tensors), facts["fitted_links"])
+
+
+def _content(graph: SensitiveGraph) -> str:
+    return graph.fingerprint("x", "edge_index", "sens", "node_id")
 
 
 def _kind_of(graph: SensitiveGraph) -> str:

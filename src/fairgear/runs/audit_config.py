@@ -33,7 +33,8 @@ class AuditConfig(GraphSource):
     """Worlds per random intervention. [default: 3]"""
     self_people: Annotated[int | None, Range(0, 2**31)] = None
     """People flipped by themselves, in one world each. [default: all for a
-    model of fairgear, 50 for a command or an export, else 500]"""
+    model of fairgear, 5,000 of over 50,000 people; 50 for a command or an
+    export, else 500]"""
     affected_people: Annotated[int | None, Range(0, 2**31)] = None
     """Most affected people to examine neighbour by neighbour.
     [default: 3 for a command, else 10]"""

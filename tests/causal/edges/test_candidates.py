@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fairgear.causal.edges import candidates
+from fairgear.causal.edges import candidates, near_lists
 from fairgear.causal.edges.candidates import Candidates
+from fairgear.causal.edges.kernel import Integers
 from fairgear.causal.edges.model import EdgeModel, World
+from fairgear.causal.edges.near_lists import NearLists
 from fairgear.causal.edges.pairs import Factual
 from fairgear.causal.edges.terms import DistanceTerms
 from tests.causal.edges.graphs import adjacency_of, people
@@ -66,6 +68,54 @@ def test_what_is_missed_is_what_was_estimated(monkeypatch: pytest.MonkeyPatch) -
     # Everyone asked: nothing is left to chance but the rare pair found from its far end.
     monkeypatch.setattr(candidates, "_SAMPLED", 300)
     assert Candidates(model, world).missed(0).expected == pytest.approx(exact, rel=0.01)
+
+
+def with_lists(model: EdgeModel, world: World) -> Candidates:
+    def all_of(value: int) -> World:
+        sens = np.full_like(world.sens, value)
+        factual = world.factual
+        return World(factual, factual.table + 0.3 * (sens - factual.sens)[:, None], sens)
+
+    return Candidates(model, world, NearLists(model.terms, np.array([0, 1]), all_of, 5))
+
+
+def test_lists_of_a_large_graph_give_edges_of_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Exact search finds the same in the world that the lists are from.
+    monkeypatch.setattr(near_lists, "_INEXACT", 0.0)
+    for seed in range(3):
+        model, world = case(seed)
+        assert_same(model, Candidates(model, world).edges(seed), with_lists(model, world), seed)
+    rows = np.array([3, 4, 5, 70, 71])
+    model, world = case(0)
+    lists = with_lists(model, world).lists
+    assert lists is not None
+    for row, value in ((r, v) for r in rows.tolist() for v in (0, 1)):
+        points = lists.world(value).table * model.terms.scale
+        known = np.argsort(((points - points[row]) ** 2).sum(axis=1), kind="stable")[:5]
+        found = lists.of(np.array([row]), np.array([value]))[0]
+        own = world.factual.sens[row] == value
+        assert set(found.tolist()) == ({row} if own else set(known.tolist()))
+
+
+def assert_same(model: EdgeModel, known: Integers, found: Candidates, seed: int) -> None:
+    keys = found.world.factual.keys
+    assert set(keys(*known).tolist()) == set(keys(*found.edges(seed)).tolist())
+
+
+def test_what_lists_miss_is_what_was_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, world = case(5)
+    some = with_lists(model, world)
+    assert some.lists is not None
+    changed = np.flatnonzero(world.changed)
+    matrix = adjacency_of(world.factual)
+    seen = matrix @ matrix > 0
+    for i, near in zip(changed.tolist(), some.lists.of(changed, world.sens[changed]), strict=True):
+        seen[i, near] = seen[near, i] = True
+    first, second = np.triu_indices(300, 1)
+    apart = ~world.factual.joined(first, second) & ~seen[first, second]
+    exact = model.probability(world, first[apart], second[apart]).sum()
+    monkeypatch.setattr(candidates, "_SAMPLED_IN_LARGE", 300)
+    assert some.missed(0).expected == pytest.approx(exact, rel=1e-9)
 
 
 def test_hubs_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:

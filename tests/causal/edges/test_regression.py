@@ -39,6 +39,26 @@ def test_parameters_agree_with_another_solver(all_pairs: int) -> None:
     np.testing.assert_allclose(got, expected, rtol=2e-3, atol=2e-3)
 
 
+def test_sampled_edges_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = people(300, seed=4)
+    edges, matrix = drawn.edges.shape[1], adjacency_of(drawn)
+    whole = pairs_of(drawn, 0, all_pairs=2000)
+    assert whole.joined.sum() == edges
+    monkeypatch.setattr("fairgear.causal.edges.pairs.SAMPLED_ABOVE", 299)
+    monkeypatch.setattr("fairgear.causal.edges.pairs.EDGES", edges // 3)
+    shares = []
+    for seed in range(40):
+        pairs = pairs_of(drawn, seed, all_pairs=2000)
+        assert np.array_equal(pairs.joined, matrix[pairs.first, pairs.second])
+        there = pairs.joined == 1
+        assert 0.8 < there.sum() / (edges / 3) < 1.2
+        assert pairs.weight[there].sum() == pytest.approx(edges)
+        among = drawn.sens[pairs.first] + drawn.sens[pairs.second] == 1
+        shares.append(pairs.weight[there & among].sum() / edges)
+    exact = (drawn.sens[drawn.edges].sum(axis=0) == 1).mean()
+    assert abs(np.mean(shares) - exact) < 4 * np.std(shares) / np.sqrt(40)
+
+
 def test_the_variance_is_the_sum_over_pairs_that_share_a_person() -> None:
     drawn = people(25, seed=2, theta=np.array([-2.0, 3.0, 0.0, -0.6, 0.5]))
     terms = DistanceTerms.of(drawn.table, None)

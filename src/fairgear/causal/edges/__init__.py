@@ -3,7 +3,8 @@
 from fairgear.causal.edges.law import EdgeLaw
 from fairgear.causal.edges.linked import LinkLaw
 from fairgear.causal.edges.model import World
+from fairgear.causal.edges.near_lists import NearLists
 from fairgear.causal.edges.nearby import NearbyEdges
 from fairgear.causal.edges.pairs import Factual
 
-__all__ = ["EdgeLaw", "Factual", "LinkLaw", "NearbyEdges", "World"]
+__all__ = ["EdgeLaw", "Factual", "LinkLaw", "NearLists", "NearbyEdges", "World"]

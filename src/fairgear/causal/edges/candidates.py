@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
-from fairgear.causal.edges.kernel import Floats, Integers
-from fairgear.causal.edges.model import EdgeModel, World
+from fairgear.causal.edges.kernel import Floats, Integers, likely_nearby
+from fairgear.causal.edges.model import STREAM, EdgeModel, World
+from fairgear.causal.edges.near_lists import NearLists
+from fairgear.compiled import in_chunks
 from fairgear.hashing import node_hash
 from fairgear.progress import bar
 
@@ -19,9 +21,10 @@ from fairgear.progress import bar
 NEAREST = 32
 # A common neighbour with more neighbours than this does not make a candidate.
 HUB = 1000
-_CHUNK = 1024
-# People whose pairs are all evaluated to estimate what is missed: an error of about 10 %.
-_SAMPLED = 200
+_CHUNK = 4096
+# People whose pairs are all evaluated to estimate what is missed: an error of about 10 %. In a
+# graph with lists each of them takes longer; fewer make it 20 %.
+_SAMPLED, _SAMPLED_IN_LARGE = 200, 50
 
 
 @dataclass(frozen=True)
@@ -36,31 +39,43 @@ class Missed:
 class Candidates:
     """Pairs of a changed person with people two steps away or among the nearest.
 
-    Nearness is that of the edge model, in the new world.
+    Nearness is that of the edge model: in the new world or, where lists of a large graph are
+    given, in the worlds that these were made from.
     """
 
     model: EdgeModel
     world: World
+    lists: NearLists | None = None
 
     def edges(self, seed: int) -> Integers:
         """The world's edges, new ones only among the candidates."""
+        factual, terms = self.world.factual, self.model.terms
+        weights, sens = terms.coefficients(self.model.theta), self.world.sens
         rows = np.flatnonzero(self.world.changed)
-        first, second = [], []
-        with bar("looking for new edges", total=len(rows)) as shown:
-            for start in range(0, len(rows), _CHUNK):
-                part = rows[start : start + _CHUNK]
-                for i, j in (self._two_steps(part), self._nearest(part)):
-                    # Keep only pairs that become edges: candidates outnumber them.
-                    apart = (i != j) & ~self.world.factual.joined(i, j)
-                    i, j = i[apart], j[apart]
-                    new = self.model.survives(self.world, i, j, seed)
-                    first.append(i[new])
-                    second.append(j[new])
-                shown.advance(len(part))
-        none = np.empty(0, dtype=np.int64)
-        return self.model.edges_among(
-            self.world, np.concatenate([none, *first]), np.concatenate([none, *second]), seed
+        own = weights.degree * np.log1p(factual.degree)
+        lift, places = terms.lift(self.model.theta, own, sens, sens[rows])
+        rest = (weights.slope, lift, places, factual.ids.astype(np.uint64))
+        keys = node_hash(factual.ids, seed, STREAM)
+        columns, near = self.world.prepared(terms), None
+        if self.lists is not None:
+            near = self.lists.of(rows, sens[rows])
+        elif self._points.shape[1]:
+            # Made before threads share it.
+            _ = self._tree
+        found: dict[int, tuple[Integers, Integers]] = {}
+
+        def work(start: int, stop: int) -> None:
+            part = rows[start:stop]
+            nearest = self._nearest_of(part) if near is None else near[start:stop]
+            found[start] = likely_nearby(
+                columns, terms.scale, terms.cosine, *rest, keys, *factual.lists, HUB, part, nearest
+            )
+
+        in_chunks(work, len(rows), _CHUNK, "looking for new edges")
+        first, second = (
+            np.concatenate([found[at][side] for at in sorted(found)]) for side in (0, 1)
         )
+        return self.model.edges_among(self.world, first, second, seed)
 
     def missed(self, seed: int) -> Missed:
         """The expected number of new edges among pairs that are no candidates.
@@ -70,7 +85,8 @@ class Candidates:
         """
         factual, changed = self.world.factual, self.world.changed
         rows = np.flatnonzero(changed)
-        sampled = rows[np.argsort(node_hash(factual.ids[rows], seed, "missed"))[:_SAMPLED]]
+        most = _SAMPLED if self.lists is None else _SAMPLED_IN_LARGE
+        sampled = rows[np.argsort(node_hash(factual.ids[rows], seed, "missed"))[:most]]
         sums = []
         with bar("estimating what is missed", total=len(sampled)) as shown:
             for row in sampled:
@@ -92,11 +108,25 @@ class Candidates:
         result[self._adjacency[one].indices] = False
         result[self._two_steps(one)[1]] = False
         result[self._nearest_of(one)] = False
+        if self.lists is not None:
+            result[self._listing(row)] = False
+            return result
         # The person may be among the other's nearest; farther away that is rare.
         around = self._nearest_of(one, 4)[0]
         others = around[result[around] & self.world.changed[around]]
         result[others[(self._nearest_of(others) == row).any(axis=1)]] = False
         return result
+
+    def _listing(self, row: int) -> Integers:
+        """The changed people whose lists hold this person."""
+        rows, listed = self._listed
+        found: Integers = rows[(listed == row).any(axis=1)]
+        return found
+
+    @cached_property
+    def _listed(self) -> tuple[Integers, Integers]:
+        rows = np.flatnonzero(self.world.changed)
+        return rows, self._nearest_of(rows)
 
     @cached_property
     def _adjacency(self) -> csr_array:
@@ -116,9 +146,7 @@ class Candidates:
 
     @cached_property
     def _points(self) -> Floats:
-        terms = self.model.terms
-        prepared = terms.prepared(self.world.table)
-        return np.ascontiguousarray((prepared * terms.scale[:, None]).T)
+        return self.model.terms.points(self.world.prepared(self.model.terms))
 
     @cached_property
     def _tree(self) -> cKDTree:
@@ -128,14 +156,12 @@ class Candidates:
         reached = (self._adjacency[rows] @ self._without_hubs).tocoo()
         return rows[reached.row], reached.col.astype(np.int64)
 
-    def _nearest(self, rows: Integers) -> tuple[Integers, Integers]:
-        found = self._nearest_of(rows)
-        return np.repeat(rows, found.shape[1]), found.ravel()
-
     def _nearest_of(self, rows: Integers, times: int = 1) -> Integers:
+        if self.lists is not None:
+            return self.lists.of(rows, self.world.sens[rows])
         # One more, since people are usually their own nearest.
         count = min(times * NEAREST + 1, self.world.factual.n)
         if not self._points.shape[1]:
             return np.tile(np.arange(count), (len(rows), 1))
-        _, found = self._tree.query(self._points[rows], k=range(1, count + 1), workers=-1)
+        _, found = self._tree.query(self._points[rows], k=range(1, count + 1))
         return np.asarray(found, dtype=np.int64).reshape(len(rows), count)

@@ -45,15 +45,7 @@ def likeness(
         out: overwritten.
     """
     for m in range(len(first)):
-        i, j = first[m], second[m]
-        total = 0.0
-        for k in range(columns.shape[0]):
-            if cosine:
-                total += columns[k, i] * columns[k, j]
-            else:
-                difference = (columns[k, i] - columns[k, j]) * scale[k]
-                total += difference * difference
-        out[m] = total if cosine else 1.0 / (1.0 + np.sqrt(total))
+        out[m] = _alike(columns, scale, cosine, first[m], second[m])
 
 
 @compiled
@@ -115,6 +107,91 @@ def likely_pairs(
                         found_i[count], found_j[count] = i, low + j
                         count += 1
     return found_i[:count].copy(), found_j[:count].copy()
+
+
+@compiled
+def likely_nearby(
+    columns: Floats,
+    scale: Floats,
+    cosine: bool,
+    slope: float,
+    lift: Floats,
+    sens: Integers,
+    ids: Hashes,
+    keys: Hashes,
+    begin: Integers,
+    ends: Integers,
+    hub: int,
+    rows: Integers,
+    near: Integers,
+) -> tuple[Integers, Integers]:
+    """As `likely_pairs`, but only pairs of a changed person with a candidate, and no edges.
+
+    The noise comes first: nearly all pairs are refused by it, whatever their likeness.
+
+    Args:
+        columns, scale, cosine, slope, lift, sens, ids, keys: as there, all sorted by id.
+        begin, ends: where the neighbours of each person begin, and the neighbours.
+        hub: nobody is sought through a person with more neighbours than this.
+        rows: the changed people to search.
+        near: (rows, ·), the nearest people of each.
+    """
+    # For whom a person was last looked at.
+    seen = np.full(columns.shape[1], -1, dtype=np.int64)
+    found_i = np.empty(1024, dtype=np.int64)
+    found_j = np.empty(1024, dtype=np.int64)
+    count = 0
+    most = abs(slope) if cosine else max(slope, 0.0)
+    noise = np.empty(1)
+    bits = noise.view(np.int64)
+    for place in range(len(rows)):
+        i = rows[place]
+        base, rest = lift[0, sens[i], i], lift[1, sens[i]]
+        seen[i] = i
+        seen[ends[begin[i] : begin[i + 1]]] = i
+        for at in range(begin[i] - 1, begin[i + 1]):
+            # The nearest first, then the neighbours of each neighbour.
+            others = near[place]
+            if at >= begin[i]:
+                low, high = begin[ends[at]], begin[ends[at] + 1]
+                if high - low > hub:
+                    continue
+                others = ends[low:high]
+            for j in others:
+                if seen[j] == i:
+                    continue
+                seen[j] = i
+                low_end, high_end = min(i, j), max(i, j)
+                _noise(keys[low_end : low_end + 1], ids[high_end], noise)
+                if bits[0] >= _reach(base + most + rest[j]):
+                    continue
+                alike = _alike(columns, scale, cosine, i, j)
+                if bits[0] < _reach(base + slope * alike + rest[j]):
+                    if count == len(found_i):
+                        found_i = np.concatenate((found_i, np.empty_like(found_i)))
+                        found_j = np.concatenate((found_j, np.empty_like(found_j)))
+                    found_i[count], found_j[count] = i, j
+                    count += 1
+    return found_i[:count].copy(), found_j[:count].copy()
+
+
+@compiled
+def _reach(logit: float) -> float:
+    """What the bits of a noise that may lie below a probability are below; see `likely_pairs`."""
+    return ((logit + _SLACK + 1e-9 * abs(logit)) * _LOG2E + 1023.0) * 2.0**52
+
+
+@compiled
+def _alike(columns: Floats, scale: Floats, cosine: bool, i: int, j: int) -> float:
+    """The likeness of two people."""
+    total = 0.0
+    for k in range(columns.shape[0]):
+        if cosine:
+            total += columns[k, i] * columns[k, j]
+        else:
+            difference = (columns[k, i] - columns[k, j]) * scale[k]
+            total += difference * difference
+    return total if cosine else 1.0 / (1.0 + np.sqrt(total))
 
 
 @compiled

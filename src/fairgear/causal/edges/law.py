@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.causal.edges.candidates import HUB, NEAREST, Candidates, Missed
 from fairgear.causal.edges.kernel import Integers
 from fairgear.causal.edges.model import EdgeModel, World
+from fairgear.causal.edges.near_lists import LISTED_ABOVE, NearLists
 from fairgear.causal.edges.pairs import Factual
 from fairgear.causal.edges.regression import EdgeQuality
 from fairgear.causal.edges.terms import EDGE_TERMS
@@ -60,18 +62,29 @@ class EdgeLaw:
         """Whether edges move."""
         return self.model is not None and (self.shortcoming is None or not self.gate)
 
-    def pairs(self, world: World, seed: int, *, exact: bool) -> Integers:
+    def pairs(
+        self, world: World, seed: int, *, exact: bool, lists: NearLists | None = None
+    ) -> Integers:
         """The edges (2, m) of a world."""
         assert self.model is not None
         if exact:
             return self.model.edges(world, seed)
-        return Candidates(self.model, world).edges(seed)
+        return Candidates(self.model, world, lists).edges(seed)
 
-    def with_missed(self, worlds: Mapping[str, World]) -> EdgeLaw:
+    def near_lists(
+        self, factual: Factual, values: NDArray[Any], world: Callable[[Any], World]
+    ) -> NearLists | None:
+        """Who is near whom, where a graph is too large to ask in every world; see `NearLists`."""
+        if self.model is None or factual.n <= LISTED_ABOVE:
+            return None
+        return NearLists(self.model.terms, values, world, NEAREST + 1)
+
+    def with_missed(self, worlds: Mapping[str, World], lists: NearLists | None) -> EdgeLaw:
         """The same law, with estimates of the new edges that the candidates miss."""
         if self.model is None or not self.open:
             return self
-        missed = {name: Candidates(self.model, world).missed(0) for name, world in worlds.items()}
+        model = self.model
+        missed = {name: Candidates(model, world, lists).missed(0) for name, world in worlds.items()}
         return replace(self, missed=missed)
 
     def quality(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,27 @@ class World:
     table: Floats
     sens: NDArray[Any]
 
-    @property
+    @cached_property
     def changed(self) -> NDArray[np.bool_]:
         """Who is in another group: only their pairs can change."""
         return np.asarray(self.factual.sens != self.sens)
+
+    def prepared(self, terms: EdgeTerms) -> Floats:
+        """The table as the terms of an edge model take it; kept for the last of them."""
+        held = self._prepared.get(id(terms))
+        if held is None:
+            self._prepared.clear()
+            held = self._prepared[id(terms)] = (terms, terms.prepared(self.table))
+        return held[1]
+
+    @cached_property
+    def before(self) -> World:
+        """The world as it is."""
+        return World(self.factual, self.factual.table, self.factual.sens)
+
+    @cached_property
+    def _prepared(self) -> dict[int, tuple[EdgeTerms, Floats]]:
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +116,7 @@ class EdgeModel:
         p'·(1 − exp(logit p − logit p')), free of cancellation. Equal logits give 1 and 0.
         """
         joined = world.factual.joined(first, second)
-        factual = World(world.factual, world.factual.table, world.factual.sens)
-        old = self.logits(factual, first, second, joined)
+        old = self.logits(world.before, first, second, joined)
         return self.chance(old, self.logits(world, first, second, joined), joined)
 
     @staticmethod
@@ -114,7 +131,7 @@ class EdgeModel:
         self, world: World, first: Integers, second: Integers, joined: NDArray[np.bool_]
     ) -> Floats:
         """The logit of each pair in a world, given the rest of the factual graph."""
-        alike = self.terms.likeness(self.terms.prepared(world.table), first, second)
+        alike = self.terms.likeness(world.prepared(self.terms), first, second)
         between = self.terms.between(world.sens[first], world.sens[second])
         return self.logits_of(world.factual, alike, between, first, second, joined)
 
@@ -143,7 +160,7 @@ class EdgeModel:
         order = np.argsort(world.changed, kind="stable")
         settled = int((~world.changed).sum())
         ids, sens = factual.ids[order], world.sens[order]
-        columns = np.ascontiguousarray(self.terms.prepared(world.table)[:, order])
+        columns = np.ascontiguousarray(world.prepared(self.terms)[:, order])
         own = weights.degree * np.log1p(factual.degree[order])
         lift, places = self.terms.lift(self.theta, own, sens, sens[settled:])
         scale, cosine, slope = self.terms.scale, self.terms.cosine, weights.slope

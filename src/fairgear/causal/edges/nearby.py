@@ -162,16 +162,8 @@ class NearbyEdges:
         return who[np.lexsort((who, far))[: candidates.NEAREST]]
 
     def _neighbors(self, person: int) -> Integers:
-        begin, ends = self._lists
+        begin, ends = self.factual.lists
         return ends[begin[person] : begin[person + 1]]
-
-    @cached_property
-    def _lists(self) -> tuple[Integers, Integers]:
-        """Where the neighbours of each person begin, and the neighbours."""
-        both = np.concatenate([self.factual.edges, self.factual.edges[::-1]], axis=1)
-        order = np.argsort(both[0], kind="stable")
-        begin = np.searchsorted(both[0][order], np.arange(self.factual.n + 1))
-        return begin, both[1][order]
 
     @cached_property
     def _prepared(self) -> Floats:
@@ -179,7 +171,7 @@ class NearbyEdges:
 
     @cached_property
     def _tree(self) -> cKDTree:
-        return cKDTree(np.ascontiguousarray((self._prepared * self.model.terms.scale[:, None]).T))
+        return cKDTree(self.model.terms.points(self._prepared))
 
 
 def _unique_pairs(first: Integers, second: Integers, n: int) -> tuple[Integers, Integers]:

@@ -17,6 +17,9 @@ from fairgear.hashing import node_hash, pair_uniform
 
 # Up to this many pairs (2,000 people), all of them are used.
 ALL_PAIRS = 2_000_000
+# Beyond so many people, a sample of so many edges is used, and twice as many non-edges: a parameter
+# is then known to a hundredth or two.
+SAMPLED_ABOVE, EDGES = 50_000, 500_000
 # For cross-validation.
 FOLDS = 5
 
@@ -83,6 +86,14 @@ class Factual:
         return np.bincount(self.edges.ravel(), minlength=self.n)
 
     @cached_property
+    def lists(self) -> tuple[Integers, Integers]:
+        """Where the neighbours of each person begin, and the neighbours."""
+        both = np.concatenate([self.edges, self.edges[::-1]], axis=1)
+        order = np.argsort(both[0], kind="stable")
+        begin = np.searchsorted(both[0][order], np.arange(self.n + 1))
+        return begin, both[1][order]
+
+    @cached_property
     def _log_degrees(self) -> Floats:
         # One logarithm per degree: equal degrees give equal bits wherever they stand.
         return np.log1p(np.arange(int(self.degree.max(initial=0)) + 1, dtype=np.float64))
@@ -128,7 +139,7 @@ class Pairs:
     Attributes:
         first, second: the two people.
         joined: 1 for edges.
-        weight: 1 for edges, the inverse of the sampling probability for non-edges.
+        weight: the inverse of the sampling probability; 1 for all edges or pairs.
         fold: 0 to 4, by a hash of the two ids.
     """
 
@@ -143,20 +154,33 @@ class Pairs:
 
 
 def pairs_of(factual: Factual, seed: int, *, all_pairs: int = ALL_PAIRS) -> Pairs:
-    """Every edge, with all non-edges of a small graph or a sample of those of a large one."""
+    """Every edge, with all non-edges of a small graph or a sample of those of a large one.
+
+    Of a graph with more than `EDGES` among more than `SAMPLED_ABOVE` people, edges are sampled too.
+    """
     if factual.num_pairs <= all_pairs:
         first, second = (side.astype(np.int64) for side in np.triu_indices(factual.n, 1))
         joined = factual.joined(first, second).astype(np.int64)
         weight = np.ones(len(first))
     else:
-        edges = factual.edges.shape[1]
-        low, high, weights = _sampled_non_edges(factual, max(all_pairs, edges), seed)
-        first = np.concatenate([factual.edges[0], low])
-        second = np.concatenate([factual.edges[1], high])
-        joined = np.repeat(np.array([1, 0]), [edges, len(low)])
-        weight = np.concatenate([np.ones(edges), weights])
+        edges, wanted = factual.edges, max(all_pairs, factual.edges.shape[1])
+        if factual.n > SAMPLED_ABOVE and edges.shape[1] > EDGES:
+            edges, wanted = _sampled_edges(factual, seed), 2 * EDGES
+        low, high, weights = _sampled_non_edges(factual, wanted, seed)
+        first = np.concatenate([edges[0], low])
+        second = np.concatenate([edges[1], high])
+        joined = np.repeat(np.array([1, 0]), [edges.shape[1], len(low)])
+        each = factual.edges.shape[1] / edges.shape[1]
+        weight = np.concatenate([np.full(edges.shape[1], each), weights])
     place = pair_uniform(factual.ids[first], factual.ids[second], seed, "held out")
     return Pairs(first, second, joined, weight, (place * FOLDS).astype(np.int64))
+
+
+def _sampled_edges(factual: Factual, seed: int) -> Integers:
+    """About `EDGES` of the edges, by a hash of their ids."""
+    first, second = factual.ids[factual.edges]
+    drawn = pair_uniform(first, second, seed, "fitted edges") * factual.edges.shape[1] < EDGES
+    return np.ascontiguousarray(factual.edges[:, drawn])
 
 
 def _sampled_non_edges(

@@ -144,6 +144,10 @@ class EdgeTerms(ABC):
         """The table in the form that `likeness` takes: (columns, n), contiguous."""
         return np.ascontiguousarray(table[:, self.columns].T)
 
+    def points(self, prepared: Floats) -> Floats:
+        """(n, columns): people as points, of which those are near each other that are alike."""
+        return np.ascontiguousarray((prepared * self.scale[:, None]).T)
+
     def likeness(self, prepared: Floats, first: Integers, second: Integers) -> Floats:
         """The likeness of each pair."""
         result = np.empty(len(first))
