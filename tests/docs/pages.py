@@ -2,7 +2,7 @@
 
 A block of Python that begins with `# NAME.py` is written to that file, for the others to use. In
 blocks of the console, commands of fairgear are called here and all others are left to a shell.
-`python -m tests.docs.pages docs/tutorial.md` runs a page and writes its outputs anew.
+`python -m tests.docs.pages docs/start/tutorial.md` runs a page and writes its outputs anew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/auditing.md: its code and commands run, and its tables and counts are those of the code."""
+"""docs/guides/audit.md: its code and commands run, and its tables and counts are those of the code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairgear.cli.app import main
 from fairgear.metrics import METRICS
 from tests.docs.pages import ROOT, Block
 
-PAGE = ROOT / "docs" / "auditing.md"
+PAGE = ROOT / "docs" / "guides" / "audit.md"
 README = ROOT / "README.md"
 
 

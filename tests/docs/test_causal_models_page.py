@@ -1,4 +1,4 @@
-"""docs/causal-models.md: its code runs and says what the page says it does."""
+"""docs/concepts/causal-models.md: its code runs and says what the page says it does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from fairgear.causal import CAUSAL_MODELS, SimilarityCausalModel
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "causal-models.md"
+PAGE = ROOT / "docs" / "concepts" / "causal-models.md"
 EXAMPLE = ROOT / "examples" / "own_causal_model.py"
 
 

@@ -1,4 +1,4 @@
-"""docs/tutorial.md: its code runs from top to bottom, and prints what the page says."""
+"""docs/start/tutorial.md: its code runs from top to bottom, and prints what the page says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.docs.pages import ROOT, Block, alike, prose_numbers
 
-PAGE = ROOT / "docs" / "tutorial.md"
+PAGE = ROOT / "docs" / "start" / "tutorial.md"
 
 
 # One test, so that no second process runs the page again.
