@@ -1,8 +1,9 @@
 # make run   set up, then train, audit and report on the synthetic graph
 # make test  set up, then run the tests
 # make check set up, then lint, types and layers
+# make docs  set up, then build the documentation into docs/_build/html; make linkcheck asks other hosts
 # make bench set up, then measure speed and memory; ARGS="--quick" and others go to the command
-.PHONY: run test check bench setup clean
+.PHONY: run test check docs linkcheck bench setup clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,6 +11,8 @@ BIN := $(VENV)/bin
 OUT ?= runs/synthetic
 # A stamp that is newer than what it was made from means there is nothing to install.
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
+SPHINX := $(BIN)/python -m sphinx --nitpicky --fail-on-warning --keep-going --quiet
 
 run: setup
 	$(BIN)/fairgear run synthetic --out $(OUT)
@@ -23,6 +26,14 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Examples run the first time, and when they have changed: ARGS="-D plot_gallery=0" runs none.
+docs: $(DOCS_STAMP)
+	$(SPHINX) $(ARGS) docs docs/_build/html
+	@echo "The documentation: docs/_build/html/index.html"
+
+linkcheck: $(DOCS_STAMP)
+	$(SPHINX) -D plot_gallery=0 -b linkcheck docs docs/_build/linkcheck
+
 bench: setup
 	$(BIN)/python -m benchmarks.bench $(ARGS)
 
@@ -33,5 +44,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $(STAMP)
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
+	touch $(DOCS_STAMP)
+
 clean:
+	rm -rf docs/_build docs/examples docs/reference/api docs/reference/settings.md docs/reference/command-line.md
 	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
