@@ -6,6 +6,7 @@ another host for anything: `site_tools/offline.py` refuses such a page.
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
-from site_tools import api, offline, program  # noqa: E402
+from site_tools import api, offline, pictures, program  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
 from fairgear.version import installed_version  # noqa: E402
@@ -75,7 +76,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "examples",
-    "filename_pattern": r"/\d_",
+    "filename_pattern": r"/plot_",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -84,7 +85,9 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 60,
-    "copyfile_regex": r".*\.csv",
+    "capture_repr": ("_repr_html_",),
+    "image_scrapers": (pictures.scrape,),
+    "reset_modules": (),
 }
 
 html_theme = "furo"
@@ -113,10 +116,11 @@ warnings.filterwarnings("ignore", category=DeprecationWarning)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Make the pages that come from the code, title the tables that have none, check the result."""
+    """Make the pages that come from the code, complete others, and check the result."""
     api.write(DOCS / "reference" / "api")
     program.write(DOCS / "reference")
     app.connect("source-read", _title)
+    app.connect("source-read", _gallery)
     app.connect("build-finished", offline.check)
     return {"parallel_read_safe": True}
 
@@ -137,3 +141,9 @@ def _title(app: Sphinx, name: str, source: list[str]) -> None:
     folder, _, table = name.rpartition("/")
     if folder == "results/reproduction":
         source[0] = f"# {_TITLES[table]}\n\n{source[0]}"
+
+
+def _gallery(app: Sphinx, name: str, source: list[str]) -> None:
+    """Pages link to the gallery's programs; here these are pages with what they print and draw."""
+    text = source[0].replace("gallery/README.md", "examples/index.rst")
+    source[0] = re.sub(r"gallery/(plot_\w+)\.py\)", r"examples/\1.rst)", text)

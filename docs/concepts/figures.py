@@ -32,7 +32,7 @@ EXAMPLES = HERE.parents[1] / "examples"
 
 def measures() -> dict[str, dict[str, list[float]]]:
     """Accuracy, gap and flips of four models of the same people, each with its interval."""
-    graph = fg.datasets.load("synthetic", n=600, seed=0)
+    graph = fg.datasets.load("synthetic", n=1200, seed=0)
     x, y, rows = graph.x.numpy(), graph.y.numpy(), graph.train_mask.numpy()
     column = graph.sens_column
     assert column is not None
@@ -42,7 +42,7 @@ def measures() -> dict[str, dict[str, list[float]]]:
         "constant": lambda graph: torch.full((len(graph.x),), 0.7),
         "with the column": seeing,
         "without the column": blind,
-        "differences of groups subtracted": fg.methods.METHODS["logistic-residual"]().fit(graph),
+        "groups' difference subtracted": fg.methods.METHODS["logistic-residual"]().fit(graph),
     }
     worlds, found = fg.auditing.Worlds(graph), {}
     for name, model in models.items():
@@ -67,9 +67,10 @@ def family() -> dict[str, list[float]]:
 
 def world() -> dict[str, Any]:
     """One person's surroundings as they are and had the person been of the other group."""
-    graph = fg.datasets.load("synthetic", n=300, seed=0)
+    graph = fg.datasets.load("synthetic", n=2000, seed=0)
     model = fg.causal.for_graph(graph)
-    row = 19
+    # Somebody who knows a few people, and would know others.
+    row = 38
     moved = model.counterfactual(graph, fg.causal.flipped(graph, row), seed=0)
     pairs = [{tuple(sorted(pair)) for pair in one.edge_index.T.tolist()} for one in (graph, moved)]
     near = {row} | {end for edges in pairs for pair in edges if row in pair for end in pair}
@@ -122,8 +123,12 @@ def draw(found: dict[str, Any]) -> None:
 
 
 def _measures(found: dict[str, dict[str, list[float]]]) -> Figure:
-    figure = Figure(figsize=(8, 2.6), layout="constrained")
-    heads = {"accuracy": "accuracy", "delta_dp": "gap between groups", "delta_cf_self": "own attribute: answers that change"}
+    figure = Figure(figsize=(9.5, 2.4), layout="constrained")
+    heads = {
+        "accuracy": "accuracy",
+        "delta_dp": "gap between groups",
+        "delta_cf_self": "flips by one's own attribute",
+    }
     panels = figure.subplots(1, 3, sharey=True)
     for axes, (key, head) in zip(panels, heads.items(), strict=True):
         for place, one in enumerate(found.values()):
@@ -154,17 +159,21 @@ def _world(found: dict[str, Any]) -> Figure:
     before, after = ({tuple(pair) for pair in found[key]} for key in ("as it is", "moved"))
     everybody = nx.Graph([*before, *after])
     everybody.add_nodes_from(map(int, found["sens"]))
-    places = nx.spring_layout(everybody, seed=4, iterations=200)
-    places[found["person"]] = np.zeros(2)
+    centre = found["person"]
+    around = [one for one in everybody if one != centre]
+    places = nx.circular_layout(everybody.subgraph(around)) | {centre: np.zeros(2)}
     figure = Figure(figsize=(8, 3.4), layout="constrained")
+    panels = figure.subplots(1, 2)
     for axes, here, other, title in zip(
-        figure.subplots(1, 2),
+        panels,
         (before, after),
         (after, before),
         ("as it is", "had this person been of the other group"),
         strict=True,
     ):
-        moved = axes.get_subplotspec().colspan.start == 1
+        moved = axes is panels[1]
+        axes.set_aspect("equal")
+        axes.margins(0.15)
         for pair in here | other:
             ends = np.array([places[one] for one in pair])
             style = {"color": LINE, "linewidth": 1.2}
@@ -176,20 +185,20 @@ def _world(found: dict[str, Any]) -> Figure:
                 continue
             axes.plot(*ends.T, zorder=1, **style)
         for one, group in found["sens"].items():
-            centre = int(one) == found["person"]
-            group = 1 - group if centre and moved else group
+            middle = int(one) == centre
+            group = 1 - group if middle and moved else group
             axes.scatter(
                 *places[int(one)],
-                s=190 if centre else 70,
+                s=190 if middle else 70,
                 marker="s" if group else "o",
                 color=BLUE if group else "white",
-                edgecolors=ORANGE if centre else BLUE,
-                linewidths=2.6 if centre else 1.2,
+                edgecolors=ORANGE if middle else BLUE,
+                linewidths=2.6 if middle else 1.2,
                 zorder=2,
             )
         axes.set_title(title, fontsize=9, color=SOFT)
         axes.axis("off")
-    figure.text(0.5, 0.0, "circle: group 0, square: group 1", ha="center", fontsize=8, color=SOFT)
+    figure.supxlabel("circle: group 0, square: group 1", fontsize=8, color=SOFT)
     return figure
 
 

@@ -2,13 +2,13 @@
 First audit
 ===========
 
-Would a model's answers be different, had people belonged to another group? This example trains a graph network, asks, and
-looks at the people who matter most.
+Would a model's answers be different, had people belonged to another group? This example trains a
+graph network, asks, and looks at the people who matter most.
 """
 
 # %%
-# The people are drawn from known equations, so what would be different is known exactly. For collected data it is an
-# assumption, and an audit asks several causal models.
+# The people are drawn from known equations, so what would be different is known exactly. For
+# collected data it is an assumption, and an audit asks several causal models.
 
 import fairgear as fg
 
@@ -24,7 +24,8 @@ print(f"AUROC {audit.metrics['auroc']:.2f}, answers that change {audit.metrics['
 print(audit.causal_models.verdict)
 
 # %%
-# In which worlds do answers change? Lines are 95 % intervals: what other people of the same kind could have given.
+# In which worlds do answers change? Lines are 95 % intervals: what other people of the same kind
+# could have given.
 
 audit.plot.flips()
 

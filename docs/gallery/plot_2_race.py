@@ -2,7 +2,8 @@
 Race with five values
 =====================
 
-A table of a thousand invented people who ask for a loan, with five groups. Everybody is put into each group in turn.
+A table of a thousand invented people who ask for a loan, with five groups. Everybody is put into
+each group in turn.
 """
 
 # %%
@@ -31,13 +32,14 @@ audit = fg.audit(model, graph, self_people=60, other_causal_models=False)
 audit.plot.groups()
 
 # %%
-# The gap says nothing about what would change. That is δCF: the share of answers that differ where everybody is of one group, or
-# all groups are evenly mixed.
+# The gap says nothing about what would change. That is δCF: the share of answers that differ
+# where everybody is of one group, or all groups are evenly mixed.
 
 audit.plot.flips()
 
 # %%
-# Each cell is the share whose answer changes when they alone are moved from the group of the row to that of the column.
+# Each cell is the share whose answer changes when they alone are moved from the group of the row
+# to that of the column.
 
 names = list(audit.names.groups)
 audit.self_flips().set_axis(names, axis=0).set_axis(names, axis=1).round(2)

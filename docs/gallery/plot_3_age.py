@@ -2,11 +2,13 @@
 Age
 ===
 
-A sensitive attribute that is a number. Everybody is set to five of its quantiles, or values change hands.
+A sensitive attribute that is a number. Everybody is set to five of its quantiles, or values
+change hands.
 """
 
 # %%
-# Boosted trees on the loans of a thousand invented people. The column ``age`` has 41 different values, so it is read as a number.
+# Boosted trees on the loans of a thousand invented people. The column ``age`` has 41 different
+# values, so it is read as a number.
 
 from pathlib import Path
 

@@ -2,7 +2,8 @@
 A PyG model
 ===========
 
-Any PyTorch module with ``forward(x, edge_index)``. Does it help to hide the attribute's column from it?
+Any PyTorch module with ``forward(x, edge_index)``. Does it help to hide the attribute's column
+from it?
 """
 
 # %%
@@ -56,17 +57,24 @@ audits = {
 print({name: audit.probes.sens for name, audit in audits.items()})
 
 # %%
-# The second cannot read the attribute, and its answers change all the same: other features and links follow from it.
+# The second cannot read the attribute, and its answers change all the same: other features and
+# links follow from it.
 
 figure = Figure(figsize=(6.4, 3), layout="constrained")
 axes = figure.subplots()
-measures = {"delta_cf": "everybody's", "delta_cf_self": "one's own", "delta_cf_neighbor": "neighbours'"}
+measures = {
+    "delta_cf": "everybody's",
+    "delta_cf_self": "one's own",
+    "delta_cf_neighbor": "neighbours'",
+}
 for shift, (name, audit) in zip((-0.15, 0.15), audits.items(), strict=True):
     for place, measure in enumerate(measures):
         low, high = audit.intervals[measure]
         line = axes.plot([low, high], [place + shift] * 2, color=f"C{int(shift > 0)}", alpha=0.5)
         label = name if place == 0 else None
-        axes.plot(audit.metrics[measure], place + shift, "o", color=line[0].get_color(), label=label)
+        axes.plot(
+            audit.metrics[measure], place + shift, "o", color=line[0].get_color(), label=label
+        )
 axes.set_yticks(range(len(measures)), measures.values())
 axes.set_xlabel("share of answers that change with this attribute, 95 % interval")
 axes.set_xlim(left=0)

@@ -34,13 +34,14 @@ audits = {
 }
 
 # %%
-# Accuracy against answers that change. Neither number says anything without the other: a model that gives everybody the same
-# answer has no flips.
+# Accuracy against answers that change. Neither number says anything without the other: a model
+# that gives everybody the same answer has no flips.
 
 audits["logistic"].plot.tradeoff(against=[audits["forest"]])
 
 # %%
-# The difference of each measure, with its interval. ``better`` names a model only where the interval excludes 0.
+# The difference of each measure, with its interval. ``better`` names a model only where the
+# interval excludes 0.
 
 comparison = audits["logistic"].compare(audits["forest"]).to_frame()
 comparison[["metric", "first", "second", "difference", "low", "high", "better"]].round(3)

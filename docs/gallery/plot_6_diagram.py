@@ -2,7 +2,8 @@
 A diagram of your own
 =====================
 
-What follows from the attribute, and which reasons are accepted? People decide that, and write it down as arrows.
+What follows from the attribute, and which reasons are accepted? People decide that, and write it
+down as arrows.
 """
 
 # %%
@@ -40,7 +41,8 @@ rows = graph.train_mask.numpy()
 model = LogisticRegression(max_iter=5000).fit(table[rows], graph.y.numpy()[rows])
 
 # %%
-# The same model under three views of what a lender may look at. An accepted reason keeps its value in every world.
+# The same model under three views of what a lender may look at. An accepted reason keeps its
+# value in every world.
 
 changed = {}
 for accepted in ([], ["job"], ["job", "income"]):
@@ -61,4 +63,5 @@ axes.set_xlabel("share who would be treated otherwise, had they been of the othe
 figure
 
 # %%
-# Three verdicts on one model. Where nobody can decide, ask the family of causal models and report the bounds.
+# Three verdicts on one model. Where nobody can decide, ask the family of causal models and report
+# the bounds.

@@ -2,11 +2,13 @@
 Tuning a trade-off
 ==================
 
-How much accuracy does it cost to have fewer answers change? One setting is turned, and chosen on validation people.
+How much accuracy does it cost to have fewer answers change? One setting is turned, and chosen on
+validation people.
 """
 
 # %%
-# Gear's ``fairness_weight`` says how much an answer that changes counts in training. Few steps, so that this page is quick.
+# Gear's ``fairness_weight`` says how much an answer that changes counts in training. Few steps,
+# so that this page is quick.
 
 import fairgear as fg
 
@@ -25,14 +27,15 @@ for weight in (0, 1, 5, 20):
     )
 
 # %%
-# Each point is one model, judged on the validation people; lines are 95 % intervals. With 80 people they are wide: do not
-# choose by a difference that the intervals do not show.
+# Each point is one model, judged on the validation people; lines are 95 % intervals. With 80
+# people they are wide: do not choose by a difference that the intervals do not show.
 
 first, *others = audits.values()
 first.plot.tradeoff(against=others)
 
 # %%
-# The rule, written down before looking: the fewest flips among models that lose at most .02 of the best AUROC.
+# The rule, written down before looking: the fewest flips among models that lose at most .02 of
+# the best AUROC.
 
 best = max(audit.metrics["auroc"] for audit in audits.values())
 allowed = {w: a for w, a in audits.items() if a.metrics["auroc"] >= best - 0.02}

@@ -2,12 +2,13 @@
 People and their neighbours
 ===========================
 
-Who changes when neighbours change? A graph network reads a person's neighbours, so their attribute can matter even where the
-person's own stays as it is.
+Who changes when neighbours change? A graph network reads a person's neighbours, so their
+attribute can matter even where the person's own stays as it is.
 """
 
 # %%
-# In this graph labels depend on neighbours' features. GraphSAGE reads them; the logistic regression reads people alone.
+# In this graph labels depend on neighbours' features. GraphSAGE reads them; the logistic
+# regression reads people alone.
 
 from matplotlib.figure import Figure
 
@@ -26,15 +27,21 @@ audits = {
     )
     for name, settings in (("graphsage", {"steps": 100}), ("logistic", {}))
 }
-print({name: (audit.probes.graph, f"{audit.metrics['auroc']:.2f}") for name, audit in audits.items()})
+print(
+    {name: (audit.probes.graph, f"{audit.metrics['auroc']:.2f}") for name, audit in audits.items()}
+)
 
 # %%
-# Answers that change with one's own attribute, with the neighbours', and with both. Where a model reads no links, neighbours
-# cannot matter: that row is a check of the audit.
+# Answers that change with one's own attribute, with the neighbours', and with both. Where a model
+# reads no links, neighbours cannot matter: that row is a check of the audit.
 
 figure = Figure(figsize=(6.4, 3), layout="constrained")
 axes = figure.subplots()
-measures = {"delta_cf_self": "one's own", "delta_cf_neighbor": "the neighbours'", "delta_cf_both": "both"}
+measures = {
+    "delta_cf_self": "one's own",
+    "delta_cf_neighbor": "the neighbours'",
+    "delta_cf_both": "both",
+}
 for i, (name, audit) in enumerate(audits.items()):
     for place, measure in enumerate(measures):
         low, high = audit.intervals[measure]
@@ -48,8 +55,8 @@ axes.legend(frameon=False)
 figure
 
 # %%
-# The neighbours who matter most to the most affected people, with the change of the person's score if that neighbour alone were of
-# the other group.
+# The neighbours who matter most to the most affected people, with the change of the person's
+# score if that neighbour alone were of the other group.
 
 people = audits["graphsage"].people
 shown = people[people["neighbors_that_matter"].fillna("") != ""]

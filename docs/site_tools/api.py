@@ -36,44 +36,44 @@ def homes() -> dict[int, str]:
 
 
 # What public functions return, with the settings and errors that all share.
-TYPES = """
-fairgear.errors.FairgearError
-fairgear.errors.ParameterError
-fairgear.settings.Config
-fairgear.evidence.FileHash
-fairgear.graph.similarity.SimilarityEdges
-fairgear.graph.unknown.Guessing
-fairgear.metrics.disagreement.Disagreement
-fairgear.metrics.gap_bounds.GapBounds
-fairgear.metrics.ratios.RateTest
-fairgear.causal.diagnostics.Shape
-fairgear.causal.edges.regression.EdgeQuality
-fairgear.methods.gear_paper.config.VaeConfig
-fairgear.auditing.affected.Affected
-fairgear.auditing.affected.Neighbor
-fairgear.auditing.affected.PersonInWorld
-fairgear.auditing.changes.Changes
-fairgear.auditing.changes.Both
-fairgear.auditing.changes.ComparedPerson
-fairgear.auditing.changes.GroupChanges
-fairgear.auditing.changes.ScorePoint
-fairgear.auditing.comparison.ComparisonRow
-fairgear.auditing.exchange.manifest.Manifest
-fairgear.auditing.exchange.manifest.WorldEntry
-fairgear.auditing.family.Family
-fairgear.auditing.names.Names
-fairgear.auditing.provenance.Provenance
-fairgear.auditing.provenance.Stage
-fairgear.auditing.references.Reference
-fairgear.auditing.result.ModelInfo
-fairgear.auditing.result.Setup
-fairgear.auditing.sensitivity.Bound
-fairgear.auditing.sensitivity.CausalModelRow
-fairgear.auditing.sensitivity.Dose
-fairgear.auditing.sensitivity.DosePoint
-fairgear.auditing.unknown.Part
-fairgear.auditing.unknown.UnknownPeople
-""".split()
+TYPES = [
+    "fairgear.errors.FairgearError",
+    "fairgear.errors.ParameterError",
+    "fairgear.settings.Config",
+    "fairgear.evidence.FileHash",
+    "fairgear.graph.similarity.SimilarityEdges",
+    "fairgear.graph.unknown.Guessing",
+    "fairgear.metrics.disagreement.Disagreement",
+    "fairgear.metrics.gap_bounds.GapBounds",
+    "fairgear.metrics.ratios.RateTest",
+    "fairgear.causal.diagnostics.Shape",
+    "fairgear.causal.edges.regression.EdgeQuality",
+    "fairgear.methods.gear_paper.config.VaeConfig",
+    "fairgear.auditing.affected.Affected",
+    "fairgear.auditing.affected.Neighbor",
+    "fairgear.auditing.affected.PersonInWorld",
+    "fairgear.auditing.changes.Changes",
+    "fairgear.auditing.changes.Both",
+    "fairgear.auditing.changes.ComparedPerson",
+    "fairgear.auditing.changes.GroupChanges",
+    "fairgear.auditing.changes.ScorePoint",
+    "fairgear.auditing.comparison.ComparisonRow",
+    "fairgear.auditing.exchange.manifest.Manifest",
+    "fairgear.auditing.exchange.manifest.WorldEntry",
+    "fairgear.auditing.family.Family",
+    "fairgear.auditing.names.Names",
+    "fairgear.auditing.provenance.Provenance",
+    "fairgear.auditing.provenance.Stage",
+    "fairgear.auditing.references.Reference",
+    "fairgear.auditing.result.ModelInfo",
+    "fairgear.auditing.result.Setup",
+    "fairgear.auditing.sensitivity.Bound",
+    "fairgear.auditing.sensitivity.CausalModelRow",
+    "fairgear.auditing.sensitivity.Dose",
+    "fairgear.auditing.sensitivity.DosePoint",
+    "fairgear.auditing.unknown.Part",
+    "fairgear.auditing.unknown.UnknownPeople",
+]
 
 
 def write(folder: Path) -> None:

@@ -12,8 +12,8 @@ from fairgear.cli.app import app, main
 
 _HEAD = """# Settings of methods
 
-What `--set NAME=VALUE` and the constructors take, as `fairgear methods show` prints it. [Methods](methods/index.md) says what
-each method does.
+What `--set NAME=VALUE` and the constructors take, as `fairgear methods show` prints it.
+[Methods](methods/index.md) says what each method does.
 """
 
 

@@ -3,7 +3,7 @@
 A block of Python that begins with `# NAME.py` is written to that file, for the others to use. In
 blocks of the console, commands of fairgear are called here and all others are left to a shell.
 A comment before a block may say `not run: WHY`; it is parsed all the same (`parsing.py`). `run:
-FLAGS` runs it with these added to every `fairgear run`, so that it trains less.
+FLAGS` runs it with these added to every command of fairgear, so that it trains less.
 `python -m tests.docs.pages docs/start/tutorial.md` runs a page and writes its outputs anew.
 """
 
@@ -140,7 +140,7 @@ class _Console:
             if command == "echo $?":
                 printed += f"{self._status}\n"
                 continue
-            self._do(f"{command} {added}" if command.startswith("fairgear run ") else command)
+            self._do(f"{command} {added}" if command.startswith("fairgear ") else command)
             if self._status and commands[i + 1 : i + 2] != ["echo $?"]:
                 raise AssertionError(f"exit status {self._status}: {command}")
         return printed

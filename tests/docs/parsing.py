@@ -53,26 +53,29 @@ def parse_command(line: str) -> None:
     """One command: a shell must be able to read it, and its program must know the words."""
     subprocess.run(["bash", "-n"], input=line.replace("…", ""), text=True, check=True)
     words = [word for word in shlex.split(line, comments=True) if word != "…"]
-    for at, word in enumerate(words):
-        # What follows belongs to another program, or to none.
+    for part in _programs(words):
+        for at, word in enumerate(part):
+            if word.removeprefix(".venv/bin/") == "fairgear":
+                # What stands before it starts it.
+                parse_fairgear(part[at + 1 :])
+                break
+            if word == "-m" and part[at + 1].split(".")[0] in {"benchmarks", "tests"}:
+                assert importlib.util.find_spec(part[at + 1]), f"no module {part[at + 1]}"
+            if word == "pip":
+                _known_extras(part)
+        if part[:1] == ["make"]:
+            _known_targets(part[1:])
+
+
+def _programs(words: list[str]) -> Iterator[list[str]]:
+    """The words of each program of a line, without the files that it reads or writes."""
+    part: list[str] = []
+    for word in [*words, ";"]:
         if word in {"|", "&&", ";", "do", ">", ">>"}:
-            return parse_command(shlex.join(words[at + 1 :])) if word == "&&" else None
-        if word.removeprefix(".venv/bin/") == "fairgear":
-            return parse_fairgear(_without_rest(words[at + 1 :]))
-        if word == "-m":
-            module = words[at + 1]
-            if module == "fairgear":
-                return parse_fairgear(_without_rest(words[at + 2 :]))
-            if module.split(".")[0] in {"benchmarks", "tests"}:
-                assert importlib.util.find_spec(module), f"no module {module}"
-        if word == "make" and at == 0:
-            targets = (ROOT / "Makefile").read_text(encoding="utf-8")
-            for target in _without_rest(words[1:]):
-                if "=" not in target:
-                    assert re.search(rf"^{target}:", targets, re.MULTILINE), f"no make {target}"
-        if word == "pip":
-            _known_extras(words)
-    return None
+            yield part
+            part = []
+        else:
+            part.append(word)
 
 
 def parse_fairgear(words: list[str]) -> None:
@@ -82,11 +85,11 @@ def parse_fairgear(words: list[str]) -> None:
         app.parse_args(known, exit_on_error=False, print_error=False)
 
 
-def _without_rest(words: list[str]) -> list[str]:
-    for at, word in enumerate(words):
-        if word in {"|", "&&", ";", ">", ">>"}:
-            return words[:at]
-    return words
+def _known_targets(words: list[str]) -> None:
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in words:
+        if "=" not in target:
+            assert re.search(rf"^{target}:", targets, re.MULTILINE), f"no make {target}"
 
 
 def _known_extras(words: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""docs/guides/audit.md: its code and commands run, and its tables and counts are those of the code."""
+"""docs/guides/audit.md: its code and commands run; tables and counts are those of the code."""
 
 from __future__ import annotations
 

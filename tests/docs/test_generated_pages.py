@@ -10,7 +10,6 @@ import pytest
 from benchmarks import DOCS, RESULTS, pages
 
 
-
 @pytest.mark.parametrize("name", ["comparison", "gear", "performance", "worlds"])
 def test_tables_are_those_of_the_rows(name: str) -> None:
     for page, text in getattr(pages, name)().items():

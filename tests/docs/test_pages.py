@@ -109,7 +109,12 @@ def test_terms_of_the_glossary_are_sorted_and_used() -> None:
     glossary = DOCS / "reference" / "glossary.md"
     heads = re.findall(r"^## (.*)$", glossary.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert heads == sorted(heads, key=str.lower)
-    used = {anchor for page in PAGES for _, target, anchor in links(page) if target.name == "glossary.md"}
+    used = {
+        anchor
+        for page in PAGES
+        for _, target, anchor in links(page)
+        if target.name == "glossary.md"
+    }
     assert len(used) >= 5
 
 

@@ -42,7 +42,7 @@ _SETTLED = 0.5
 
 @dataclass(frozen=True)
 class FairGnnConfig(WholeGraphConfig):
-    """How FairGNN is built and trained; docs/reference/methods/fairgnn.md has the sources of the defaults."""
+    """How FairGNN is built and trained; docs/reference/methods/fairgnn.md has the sources."""
 
     encoder: Annotated[str, OneOf("gcn", "graphsage")] = "gcn"
     """The layers of the classifier: gcn or graphsage."""
