@@ -3,7 +3,7 @@
 # make check set up, then lint, types and layers
 # make docs  set up, then build the documentation into docs/_build/html; make linkcheck asks other hosts
 # make bench set up, then measure speed and memory; ARGS="--quick" and others go to the command
-.PHONY: run test check docs linkcheck bench setup clean
+.PHONY: run test check docs linkcheck bench setup setup-docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -27,11 +27,11 @@ check: setup
 	$(BIN)/lint-imports
 
 # Examples run the first time, and when they have changed: ARGS="-D plot_gallery=0" runs none.
-docs: $(DOCS_STAMP)
+docs: setup-docs
 	$(SPHINX) $(ARGS) docs docs/_build/html
 	@echo "The documentation: docs/_build/html/index.html"
 
-linkcheck: $(DOCS_STAMP)
+linkcheck: setup-docs
 	$(SPHINX) -D plot_gallery=0 -b linkcheck docs docs/_build/linkcheck
 
 bench: setup
@@ -43,6 +43,8 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $(STAMP)
+
+setup-docs: $(DOCS_STAMP)
 
 $(DOCS_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'

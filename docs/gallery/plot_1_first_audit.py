@@ -19,7 +19,7 @@ graph
 # A plain GraphSAGE of fairgear. Any other model would do: see the next examples.
 
 sage = fg.methods.METHODS["graphsage"](seed=0, steps=100).fit(graph)
-audit = fg.audit(sage, graph, self_people=50)
+audit = fg.audit(sage, graph, self_people=50, what_if_people=5)
 print(f"AUROC {audit.metrics['auroc']:.2f}, answers that change {audit.metrics['delta_cf']:.2f}")
 print(audit.causal_models.verdict)
 

@@ -24,7 +24,7 @@ graph = fg.graph.split(graph, seed=0)
 
 rows, x = graph.train_mask.numpy(), graph.x.numpy()
 model = LogisticRegression(max_iter=1000).fit(x[rows], graph.y.numpy()[rows])
-audit = fg.audit(model, graph, self_people=60, other_causal_models=False)
+audit = fg.audit(model, graph, self_people=60, other_causal_models=False, what_if_people=0)
 
 # %%
 # Approved shares as things are. The dashed line is four fifths of the highest.

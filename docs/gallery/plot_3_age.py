@@ -26,7 +26,7 @@ graph = fg.graph.split(graph, seed=0)
 
 rows, x = graph.train_mask.numpy(), graph.x.numpy()
 model = HistGradientBoostingClassifier(max_iter=40).fit(x[rows], graph.y.numpy()[rows])
-audit = fg.audit(model, graph, self_people=0, other_causal_models=False)
+audit = fg.audit(model, graph, self_people=0, other_causal_models=False, what_if_people=0)
 
 # %%
 # The share of answers that change in each of these worlds.

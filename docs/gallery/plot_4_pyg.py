@@ -51,7 +51,9 @@ blind = train(Gat(columns[1:]))
 
 worlds = fg.auditing.Worlds(graph)
 audits = {
-    name: fg.audit(model, worlds, name=name, self_people=50, other_causal_models=False)
+    name: fg.audit(
+        model, worlds, name=name, self_people=50, other_causal_models=False, what_if_people=0
+    )
     for name, model in (("with the column", seeing), ("without it", blind))
 }
 print({name: audit.probes.sens for name, audit in audits.items()})

@@ -29,7 +29,14 @@ models = {
 }
 worlds = fg.auditing.Worlds(graph)
 audits = {
-    name: fg.audit(model.fit(x[rows], y[rows]), worlds, name=name, other_causal_models=False)
+    name: fg.audit(
+        model.fit(x[rows], y[rows]),
+        worlds,
+        name=name,
+        self_people=100,
+        other_causal_models=False,
+        what_if_people=0,
+    )
     for name, model in models.items()
 }
 

@@ -48,7 +48,14 @@ changed = {}
 for accepted in ([], ["job"], ["job", "income"]):
     causal = with_features(FeatureSequential(diagram=Diagram(parents, resolving=accepted)), graph)
     everybody = torch.arange(len(graph.x))
-    audit = fg.audit(model, graph, causal_model=causal, nodes=everybody, other_causal_models=False)
+    audit = fg.audit(
+        model,
+        graph,
+        causal_model=causal,
+        nodes=everybody,
+        other_causal_models=False,
+        what_if_people=0,
+    )
     name = " and ".join(accepted) or "no reason"
     changed[name] = audit.metrics["delta_cf_self"], *audit.intervals["delta_cf_self"]
 

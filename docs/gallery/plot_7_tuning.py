@@ -24,6 +24,7 @@ for weight in (0, 1, 5, 20):
         nodes=graph.val_mask,
         self_people=0,
         other_causal_models=False,
+        what_if_people=0,
     )
 
 # %%
@@ -45,7 +46,7 @@ print(f"weight {chosen}")
 # %%
 # Only now the test people are asked, once, about the one model that was chosen.
 
-final = fg.audit(fitted[chosen], worlds, self_people=0, other_causal_models=False)
+final = fg.audit(fitted[chosen], worlds, self_people=0, other_causal_models=False, what_if_people=0)
 for name in ("auroc", "delta_cf"):
     low, high = final.intervals[name]
     print(f"{name:8} {final.metrics[name]:.2f} ({low:.2f} to {high:.2f})")

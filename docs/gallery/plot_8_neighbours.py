@@ -24,6 +24,7 @@ audits = {
         name=name,
         self_people=60,
         other_causal_models=False,
+        what_if_people=5,
     )
     for name, settings in (("graphsage", {"steps": 100}), ("logistic", {}))
 }
