@@ -20,8 +20,9 @@ import fairgear as fg
 
 EXAMPLES = Path("../../examples")
 applicants = pd.read_csv(EXAMPLES / "applicants.csv").drop(columns="loan")
-colleagues = pd.read_csv(EXAMPLES / "colleagues.csv")
-graph = fg.graph.from_tables(applicants, colleagues, label="approved", sensitive="age")
+graph = fg.graph.from_tables(
+    applicants, label="approved", sensitive="age", similarity=0.7, standardize=True
+)
 graph = fg.graph.split(graph, seed=0)
 
 rows, x = graph.train_mask.numpy(), graph.x.numpy()
