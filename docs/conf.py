@@ -15,7 +15,7 @@ from typing import Any
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
-from site_tools import api, offline, pictures, program  # noqa: E402
+from site_tools import api, offline, program  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
 from fairgear.version import installed_version  # noqa: E402
@@ -86,7 +86,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 60,
     "capture_repr": ("_repr_html_",),
-    "image_scrapers": (pictures.scrape,),
+    "image_scrapers": ("site_tools.pictures",),
     "reset_modules": (),
 }
 
@@ -145,5 +145,5 @@ def _title(app: Sphinx, name: str, source: list[str]) -> None:
 
 def _gallery(app: Sphinx, name: str, source: list[str]) -> None:
     """Pages link to the gallery's programs; here these are pages with what they print and draw."""
-    text = source[0].replace("gallery/README.md", "examples/index.rst")
+    text = source[0].replace("gallery/index.md", "examples/index.rst")
     source[0] = re.sub(r"gallery/(plot_\w+)\.py\)", r"examples/\1.rst)", text)

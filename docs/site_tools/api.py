@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import fairgear
+from fairgear.registry import Registry
 from fairgear.settings import Config
 
 
@@ -83,8 +85,9 @@ def write(folder: Path) -> None:
     for module in modules:
         _update(folder / f"{module.__name__}.rst", page(module, known))
     _update(folder / "types.rst", types())
+    _update(folder / "index.rst", index([module.__name__ for module in modules]))
     for path in folder.glob("*.rst"):
-        if path.stem not in {"types", *(module.__name__ for module in modules)}:
+        if path.stem not in {"types", "index", *(module.__name__ for module in modules)}:
             path.unlink()
 
 
@@ -104,6 +107,13 @@ def page(module: ModuleType, known: dict[int, str]) -> str:
     if links:
         parts += ["", "Described elsewhere:", "", *links]
     return "\n".join([*parts, *entries, ""])
+
+
+def index(names: list[str]) -> str:
+    """The table of contents of these pages."""
+    about = "Every public name of every package, from its docstring. What is not here may change."
+    lines = ["Python", "======", "", about, "", ".. toctree::", "   :maxdepth: 1", ""]
+    return "\n".join([*lines, *(f"   {name}" for name in [*names, "types"]), ""])
 
 
 def types() -> str:
@@ -129,7 +139,16 @@ def _entry(module: str, name: str, thing: Any) -> list[str]:
         return [f".. {kind}:: {module}.{name}", *options]
     if callable(thing) and inspect.isroutine(inspect.unwrap(thing)):
         return [f".. autofunction:: {module}.{name}"]
-    return [f".. autodata:: {module}.{name}", "   :no-value:"]
+    return [f".. py:data:: {module}.{name}", "", f"   {_value(thing)}"]
+
+
+def _value(thing: Any) -> str:
+    """What a constant holds: names, where things are kept by name."""
+    if isinstance(thing, Registry | Mapping):
+        return f"By name: {', '.join(f'``{name}``' for name in thing)}."
+    if isinstance(thing, tuple | frozenset):
+        return f"{', '.join(f'``{one}``' for one in thing)}."
+    return f"``{thing}``"
 
 
 def _members(kind: type[Any]) -> list[str]:

@@ -30,7 +30,7 @@ LESS = (
 
 def test_there_are_eight() -> None:
     assert len(EXAMPLES) == 8
-    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    page = (FOLDER / "index.md").read_text(encoding="utf-8")
     assert re.findall(r"\((plot_\w+\.py)\)", page) == [path.name for path in EXAMPLES]
 
 

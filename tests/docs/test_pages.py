@@ -85,12 +85,12 @@ def test_every_page_can_be_reached_by_links() -> None:
                 if target.suffix == ".md" and target.resolve().is_relative_to(DOCS)
             ]
         left = {page for page in PAGES if page.is_relative_to(DOCS)} - found
-        assert left <= {DOCS / "index.md", DOCS / "gallery" / "README.md"}, sorted(map(str, left))
+        assert left <= {DOCS / "index.md", DOCS / "gallery" / "index.md"}, sorted(map(str, left))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_page_stands_in_a_table_of_contents(page: Path) -> None:
-    if not page.is_relative_to(DOCS) or page in {DOCS / "index.md", DOCS / "gallery" / "README.md"}:
+    if not page.is_relative_to(DOCS) or page in {DOCS / "index.md", DOCS / "gallery" / "index.md"}:
         return
     section = page.parent / "index.md"
     if page == section:

@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "start" / "tutorial.md"
 def test_it_prints_says_and_saves_what_stands_on_it(
     blocks: list[Block], folder: Path, names: dict[str, Any]
 ) -> None:
-    assert len(blocks) == 18
+    assert len(blocks) == 12
     for block in blocks:
         assert block.as_shown(), block.printed
 
