@@ -86,7 +86,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 60,
     "capture_repr": ("_repr_html_",),
-    "image_scrapers": ("site_tools.pictures",),
+    "image_scrapers": ("site_tools.pictures.scrape",),
     "reset_modules": (),
 }
 

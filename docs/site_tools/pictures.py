@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -22,8 +21,3 @@ def scrape(block: Any, variables: dict[str, Any], settings: dict[str, Any]) -> s
     figure.savefig(path, dpi=120, facecolor="white")
     lines: str = figure_rst([path], settings["src_dir"])
     return lines
-
-
-def _get_sg_image_scraper() -> Callable[..., str]:
-    """How the gallery, which names this module in its settings, finds it."""
-    return scrape
