@@ -95,6 +95,7 @@ html_title = "fairgear"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 html_theme_options = {
     "light_css_variables": {
