@@ -6,6 +6,7 @@ another host for anything: `site_tools/offline.py` refuses such a page.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import warnings
@@ -14,6 +15,8 @@ from typing import Any
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
+# As the command line sets it: threads that spin while they wait take cores from each other.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 from site_tools import api, offline, program  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
@@ -21,7 +24,7 @@ from sphinx.application import Sphinx  # noqa: E402
 from fairgear.version import installed_version  # noqa: E402
 
 project = "fairgear"
-author = "The fairgear contributors"
+author = "The fairgear maintainers"
 version = release = installed_version()
 language = "en"
 
