@@ -139,7 +139,7 @@ def _entry(module: str, name: str, thing: Any) -> list[str]:
         return [f".. {kind}:: {module}.{name}", *options]
     if callable(thing) and inspect.isroutine(inspect.unwrap(thing)):
         return [f".. autofunction:: {module}.{name}"]
-    return [f".. py:data:: {module}.{name}", "", f"   {_value(thing)}"]
+    return [f".. py:data:: {name}", f"   :module: {module}", "", f"   {_value(thing)}"]
 
 
 def _value(thing: Any) -> str:

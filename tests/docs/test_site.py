@@ -43,7 +43,9 @@ def test_every_public_name_is_in_the_reference(tmp_path: Path) -> None:
     described: list[str] = []
     for package, names in exported().items():
         page = (tmp_path / f"{package}.rst").read_text(encoding="utf-8")
-        here = re.findall(r"^\.\. (?:auto\w+|py:data):: (\S+)$", page, flags=re.MULTILINE)
+        here = re.findall(r"^\.\. auto\w+:: (\S+)$", page, flags=re.MULTILINE)
+        constants = re.findall(r"^\.\. py:data:: (\w+)\n   :module: (\S+)$", page, re.MULTILINE)
+        here += [f"{module}.{name}" for name, module in constants]
         described += here
         linked = dict(re.findall(r":py:obj:`(\w+) <(\S+)>`", page))
         modules = {name.rpartition(".")[2] for name in re.findall(r":doc:`(\S+)`", page)}
