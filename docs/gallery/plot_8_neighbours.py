@@ -64,6 +64,6 @@ shown = people[people["neighbors_that_matter"].fillna("") != ""]
 shown[["node_id", "sens", "score", "label", "neighbors_that_matter"]].head(5).round(3)
 
 # %%
-# One of them, as it is and in another world. Dashed links are gone, thick ones are new.
+# The most affected person, as it is and in another world, with links that are new there or gone.
 
 audits["graphsage"].plot.ego(audits["graphsage"].affected[0].node_id)

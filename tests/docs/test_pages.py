@@ -115,9 +115,19 @@ def test_terms_of_the_glossary_are_sorted_and_used() -> None:
         for _, target, anchor in links(page)
         if target.name == "glossary.md"
     }
-    assert len(used) >= 5
+    assert len(used) >= 10
 
 
+def test_pages_that_code_names_exist() -> None:
+    """In docstrings, comments and messages."""
+    for folder in ("src", "tests", "benchmarks", "examples", "docs"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for page in re.findall(r"\bdocs/[\w./-]+\.md\b", path.read_text(encoding="utf-8")):
+                assert (ROOT / page).exists() or page in MADE_UP, f"{path.name}: {page}"
+
+
+# Where a dataset's page is to be written.
+MADE_UP = {"docs/reference/datasets/NAME.md"}
 NUMBERS = re.compile(r"^\| `(?:model/)?([\w.]+)` \|[^|]*\| (\d+) \|", re.MULTILINE)
 
 
