@@ -48,10 +48,12 @@ HIDDEN = {
 KEPT = (".csv", ".md", ".svg", ".tex")
 # The opened rows, with the answers that comparisons need, and their tables.
 JUDGING = RESULTS / "judging"
-# What docs/gear.md compares.
+# What GEAR's page compares.
 VARIANTS = Path(__file__).with_name("gear_variants.yaml")
-# The study's own page; docs/results.md takes its place.
+# The study's own page; PAPER takes its place.
 OWN_PAGE = "results.md"
+PAPER, SEALED = "results/paper.md", "results/sealed-people.md"
+GEAR, CAUSAL = "reference/methods/gear.md", "concepts/causal-models.md"
 
 
 def main() -> None:
@@ -74,16 +76,16 @@ def main() -> None:
 
 
 def reproduction(folder: Path, *, draw: bool) -> dict[str, str]:
-    """results.md and its tables; `folder` gets the files of a study."""
+    """results/paper.md and its tables; `folder` gets the files of a study."""
     records = Records(RESULTS / "reproduction.csv")
     found = write_results(Reproduction.of([ALL]), records, folder, draw=draw).parts
     blocks = {name: found[name] for name in ("made", "verdicts", "table1", "disagreements")}
     blocks["table2"] = _short(pd.read_csv(folder / "table2.csv"))
-    return {"results.md": _page("results.md", blocks)}
+    return {PAPER: _page(PAPER, blocks)}
 
 
 def judged(folder: Path, *, draw: bool) -> dict[str, str]:
-    """The sealed people's part of results.md; `folder` gets all tables and the figures."""
+    """results/sealed-people.md; `folder` gets all tables and the figures."""
     plan = Plan.read()
     found = write_tables(plan, JUDGING / "opened.csv", folder, draw=draw)
     for path in folder.glob("*.png"):
@@ -95,11 +97,11 @@ def judged(folder: Path, *, draw: bool) -> dict[str, str]:
         "bounds": verdict_table(found.verdicts) + "\n",
         "methods": _pairs(known["auroc"] + ", " + known["worst"], plan.methods, plan.datasets),
     }
-    return {"results.md": _page("results.md", blocks)}
+    return {SEALED: _page(SEALED, blocks)}
 
 
 def comparison() -> dict[str, str]:
-    """comparison.md and its full tables."""
+    """results/methods.md and its full tables."""
     rows = pd.read_csv(RESULTS / "comparison.csv")
     found = summary(rows)
     entries = [Entry.parse(label) for label in dict.fromkeys(rows["method"])]
@@ -112,7 +114,7 @@ def comparison() -> dict[str, str]:
         "time": f"{len(rows)} runs: {by.sum() / 60:.1f} hours of one core ({minutes}).\n",
     }
     return {
-        "comparison.md": _page("comparison.md", blocks),
+        "results/methods.md": _page("results/methods.md", blocks),
         "results/comparison.md": _whole(
             "All methods, all metrics",
             comparison_markdown(found, remarks(found, entries)),
@@ -125,7 +127,7 @@ def comparison() -> dict[str, str]:
 
 
 def performance() -> dict[str, str]:
-    """performance.md and its full tables."""
+    """results/cost.md and its full tables."""
     rows, on_gpu = _measured("performance"), _measured("performance_cuda")
     found = tables.blocks(rows)
     cuda = [row for row in on_gpu if row["case"] != tables.MACHINE or row["kind"] == "cuda"]
@@ -134,26 +136,26 @@ def performance() -> dict[str, str]:
     blocks = {name: found[name] for name in ("made", "pipeline")} | {"ratios": tables.ratios(rows)}
     blocks |= {"gpu ratios": tables.ratios(on_gpu)}
     return {
-        "performance.md": _page("performance.md", blocks),
+        "results/cost.md": _page("results/cost.md", blocks),
         "results/performance.md": _whole("Time and memory, all rows", *parts),
     }
 
 
 def gear() -> dict[str, str]:
-    """The tables of gear.md: AUROC and worst δCF of variants, each dataset a column; and kinds."""
+    """The tables of GEAR's page: AUROC and worst δCF of variants by dataset; and kinds."""
     rows = pd.read_csv(RESULTS / "gear_variants.csv")
     cells = rows.auroc.map("{:.3f}".format) + ", " + rows.worst.map("{:.3f}".format)
     cells.index = pd.MultiIndex.from_frame(rows[["method", "dataset"]])
     plan = Plan.read(VARIANTS)
     table = _pairs(cells, plan.methods, plan.datasets)
     kinds = attribute_kinds.table(pd.read_csv(attribute_kinds.ROWS)) + "\n"
-    return {"gear.md": _page("gear.md", {"variants": table, "kinds": kinds})}
+    return {GEAR: _page(GEAR, {"variants": table, "kinds": kinds})}
 
 
 def worlds() -> dict[str, str]:
-    """The table of causal-models.md."""
+    """The table of concepts/causal-models.md."""
     text = causal_models.table(pd.read_csv(RESULTS / "causal_models.csv")) + "\n"
-    return {"causal-models.md": _page("causal-models.md", {"table": text})}
+    return {CAUSAL: _page(CAUSAL, {"table": text})}
 
 
 def means(name: str, by: Sequence[str], columns: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Make the pictures of docs/report.md: an audit of a small GraphSAGE, in light and dark.
+"""Make the pictures of docs/guides/report.md: an audit of a small GraphSAGE, in light and dark.
 
     .venv/bin/python -m benchmarks.screenshots
 
@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 from benchmarks import DOCS
 from fairgear.cli import main
 
-PICTURES = DOCS / "report"
+PICTURES = DOCS / "guides" / "report"
 EXAMPLES = DOCS.parent / "examples"
 # Width and height of the first screen: a laptop, a telephone.
 SCREENS = ((1280, 1000), (390, 844))

@@ -20,7 +20,7 @@ def mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def node_uniform(node_id: Tensor, seed: int, stream: str = "") -> Tensor:
     """One uniform number in [0, 1) per node, float64: a hash of (seed, stream, node id).
 
-    Reordering the nodes reorders the numbers and changes none of them. Different `stream`s are
+    Reordering the nodes reorders the numbers and changes none of them. Different streams are
     independent.
 
     Example:

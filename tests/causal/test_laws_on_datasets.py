@@ -230,7 +230,7 @@ def test_a_shift_goes_beyond_known_values_and_a_map_of_quantiles_does_not(name: 
 
 @pytest.mark.parametrize(("features", "share"), [("shift", 0.68), ("quantile", 0.19)])
 def test_columns_that_belong_together_are_torn_apart(features: str, share: float) -> None:
-    """A highest bill below the latest one, which cannot be; docs/causal-models.md says so."""
+    """A highest bill below the latest one, which cannot be: docs/concepts/causal-models.md."""
     before, after = moved_to_one("credit", features)
     graph = graph_of("credit")
     rows = graph.sens.numpy() == 0

@@ -26,7 +26,7 @@ from tests.graph.people import FRIENDS, PEOPLE, network, nx, people, pyg_data
 
 RIGHT = ["--label", "approved", "--sensitive", "sex"]
 GCN = ["--method", "gcn", "--set", "steps=5", "--device", "cpu"]
-DOCS = Path(__file__).parents[2] / "docs" / "your-data.md"
+DOCS = Path(__file__).parents[2] / "docs" / "guides" / "your-data.md"
 
 
 def run(*typed: str) -> int:
@@ -393,7 +393,7 @@ def test_a_file_named_like_a_dataset_stays_the_dataset(
 
 
 def test_the_page_says_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(DOCS.parents[1])
+    monkeypatch.chdir(DOCS.parents[2])
     blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(), flags=re.DOTALL)
     assert len(blocks) == 5
     names: dict[str, Any] = {}

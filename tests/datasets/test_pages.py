@@ -10,7 +10,7 @@ import pytest
 from fairgear.datasets import DATASETS, load, statistics
 from fairgear.graph import SensitiveGraph
 
-PAGES = Path(__file__).parents[2] / "docs" / "datasets"
+PAGES = Path(__file__).parents[2] / "docs" / "reference" / "datasets"
 
 
 def page(name: str) -> str:
@@ -24,7 +24,7 @@ def test_a_page_for_each(name: str) -> None:
     for file in DATASETS[name].files:
         assert file.sha256 in page(name)
         assert file.url in page(name)
-    assert f"({name}.md)" in page("README")
+    assert f"({name}.md)" in page("index")
 
 
 def test_the_counts_on_the_page_are_the_graphs(published: SensitiveGraph) -> None:

@@ -2,7 +2,9 @@
 
 A block of Python that begins with `# NAME.py` is written to that file, for the others to use. In
 blocks of the console, commands of fairgear are called here and all others are left to a shell.
-`python -m tests.docs.pages docs/tutorial.md` runs a page and writes its outputs anew.
+A comment before a block may say `not run: WHY`; it is parsed all the same (`parsing.py`). `run:
+FLAGS` runs it with these added to every command of fairgear, so that it trains less.
+`python -m tests.docs.pages docs/start/tutorial.md` runs a page and writes its outputs anew.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from fairgear.cli.app import main
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(
+    r"(?:<!-- (?P<mark>run|not run): (?P<why>[^\n]*) -->\n)?"
     r"```(?P<kind>python|console)\n(?P<code>.*?)```\n(?:\n```text\n(?P<shown>.*?)```\n)?",
     flags=re.DOTALL,
 )
@@ -64,6 +67,11 @@ class Block:
         return alike(shown, printed, near=NEAR_TRAINED)
 
 
+def blocks_of(page: Path) -> list[re.Match[str]]:
+    """The blocks of code on a page, whether they are run or not: `mark`, `why`, `kind`, `code`."""
+    return list(_BLOCK.finditer(page.read_text(encoding="utf-8")))
+
+
 def run_blocks(page: Path, folder: Path, names: dict[str, Any]) -> list[Block]:
     """Run a page in an empty folder, with the examples beside it; its Python shares `names`."""
     (folder / "examples").symlink_to(ROOT / "examples")
@@ -72,11 +80,14 @@ def run_blocks(page: Path, folder: Path, names: dict[str, Any]) -> list[Block]:
     trained = {"Gear"}
     with contextlib.chdir(folder), patch.dict(os.environ, PATH=path):
         console = _Console()
-        for match in _BLOCK.finditer(page.read_text(encoding="utf-8")):
-            kind, code = match["kind"], match["code"]
+        for match in blocks_of(page):
+            kind, code, mark = match["kind"], match["code"], match["mark"]
+            if mark == "not run":
+                continue
             if kind == "console":
                 shown = "".join(line for line in code.splitlines(True) if not line.startswith("$"))
-                found.append(Block(kind, code, shown, console.run(code)))
+                added = match["why"] if mark == "run" else ""
+                found.append(Block(kind, code, shown, console.run(code, added)))
             else:
                 speaks = not trained.isdisjoint(re.findall(r"\w+", code))
                 if speaks:
@@ -121,7 +132,7 @@ class _Console:
         self._variables: dict[str, str] = {}
         self._status = 0
 
-    def run(self, block: str) -> str:
+    def run(self, block: str, added: str = "") -> str:
         """What `echo $?` prints; a command that fails must have one after it."""
         printed = ""
         commands = [line[2:] for line in block.splitlines() if line.startswith("$ ")]
@@ -129,7 +140,7 @@ class _Console:
             if command == "echo $?":
                 printed += f"{self._status}\n"
                 continue
-            self._do(command)
+            self._do(f"{command} {added}" if command.startswith("fairgear ") else command)
             if self._status and commands[i + 1 : i + 2] != ["echo $?"]:
                 raise AssertionError(f"exit status {self._status}: {command}")
         return printed
@@ -151,11 +162,15 @@ def _write_outputs(page: Path) -> None:
         blocks = iter(run_blocks(page, Path(folder), {}))
 
     def written(match: re.Match[str]) -> str:
+        if match["mark"] == "not run":
+            return match[0]
         block = next(blocks)
-        output = ""
+        output, mark = "", ""
         if block.kind == "python" and block.printed:
             output = f"\n```text\n{block.printed}```\n"
-        return f"```{block.kind}\n{block.code}```\n{output}"
+        if match["mark"]:
+            mark = f"<!-- {match['mark']}: {match['why']} -->\n"
+        return f"{mark}```{block.kind}\n{block.code}```\n{output}"
 
     text = page.read_text(encoding="utf-8")
     page.write_text(_BLOCK.sub(written, text), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""docs/auditing.md: its code and commands run, and its tables and counts are those of the code."""
+"""docs/guides/audit.md: its code and commands run; tables and counts are those of the code."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from fairgear.cli.app import main
 from fairgear.metrics import METRICS
 from tests.docs.pages import ROOT, Block
 
-PAGE = ROOT / "docs" / "auditing.md"
+PAGE = ROOT / "docs" / "guides" / "audit.md"
 README = ROOT / "README.md"
+# The figures of an audit are defined there.
+CONCEPTS = ROOT / "docs" / "concepts"
 
 
-def section(title: str) -> str:
+def section(title: str, path: Path = PAGE) -> str:
     """The text below a heading, up to the next one of any depth."""
-    page = PAGE.read_text(encoding="utf-8")
+    page = path.read_text(encoding="utf-8")
     to_the_next = rf"^##+ {title}\n(.*?)(?=^## |^### |\Z)"
     (found,) = re.findall(to_the_next, page, flags=re.DOTALL | re.MULTILINE)
     return str(found)
@@ -54,7 +56,7 @@ def test_all_seven_kinds_were_asked(blocks: list[Block], names: dict[str, Any]) 
 def test_the_other_causal_models_are_those_of_the_table(
     blocks: list[Block], names: dict[str, Any]
 ) -> None:
-    told = first_cells(section("The family of causal models"))
+    told = first_cells(section("The family of causal models", CONCEPTS / "metrics.md"))
     rows = [row.model for row in names["full"].causal_models.rows]
     assert {row.removesuffix(", links fixed") for row in rows} | {"shift"} <= set(told)
     assert set(told) <= {*rows, "shift", "shift, links fixed"}
@@ -93,12 +95,12 @@ def test_the_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_intervention_is_one_of_the_audit(blocks: list[Block], names: dict[str, Any]) -> None:
-    told = first_cells(section("What is measured"))
+    told = first_cells(section("Interventions", CONCEPTS / "metrics.md"))
     asked = {row.intervention for row in names["of_gear"].flips}
     assert asked == {*told, "average over rates", "between worlds"}
     # All but that of the paper's evaluation.
     assert len(METRICS) - 1 == 14
-    assert "the fourteen of an audit" in section("Intervals")
+    assert "the fourteen of an audit" in (CONCEPTS / "intervals.md").read_text(encoding="utf-8")
 
 
 def test_the_conditions_can_be_read() -> None:

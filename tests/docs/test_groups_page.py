@@ -1,4 +1,4 @@
-"""docs/groups.md: its code runs, and says what it prints."""
+"""docs/guides/groups.md: its code runs, and says what it prints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairgear.metrics.score_curves import BINS, MOST_POINTS, PARTS
 from fairgear.report.sections.group_curves import FEWEST
 from tests.docs.pages import ROOT, Block
 
-PAGE = ROOT / "docs" / "groups.md"
+PAGE = ROOT / "docs" / "guides" / "groups.md"
 
 
 def test_every_block_prints_what_stands_below_it(blocks: list[Block]) -> None:

@@ -1,4 +1,4 @@
-"""docs/large-graphs.md: its commands and code run, and its tables are those of the code."""
+"""docs/guides/large-graphs.md: its commands and code run, and its tables are those of the code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairgear.cli.app import main
 from fairgear.graph.stored.files import EDGE_ENDINGS
 from tests.docs.pages import ROOT, Block, alike
 
-PAGE = ROOT / "docs" / "large-graphs.md"
+PAGE = ROOT / "docs" / "guides" / "large-graphs.md"
 
 
 def test_every_block_prints_what_stands_below_it(blocks: list[Block]) -> None:

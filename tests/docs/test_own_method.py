@@ -1,4 +1,4 @@
-"""docs/methods/your-own.md: its code runs, and its table is that of the contract."""
+"""docs/development/your-own-method.md: its code runs, and its table is that of the contract."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairgear.methods import METHODS
 from fairgear.testing import CONTRACT
 from tests.docs.pages import ROOT, Block, alike, prose_numbers, run_blocks
 
-PAGE = ROOT / "docs" / "methods" / "your-own.md"
+PAGE = ROOT / "docs" / "development" / "your-own-method.md"
 EXAMPLE = ROOT / "examples" / "own_method.py"
 
 

@@ -1,4 +1,4 @@
-"""docs/scores.md: its code and command run, and its tables are those of the code."""
+"""docs/guides/scores.md: its code and command run, and its tables are those of the code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairgear.runs.audit_config import SCORE_ENDINGS
 from tests.auditing.models import small_graph
 from tests.docs.pages import ROOT, Block
 
-PAGE = ROOT / "docs" / "scores.md"
+PAGE = ROOT / "docs" / "guides" / "scores.md"
 
 
 def test_every_block_prints_what_stands_below_it(blocks: list[Block]) -> None:

@@ -1,4 +1,4 @@
-"""docs/which-causal-model.md: its code prints what stands below it, its diagram is one."""
+"""docs/guides/which-causal-model.md: its code prints what stands below it, its diagram is one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from fairgear.causal import FEATURE_MODELS, Diagram
 from tests.docs.pages import ROOT, Block, run_blocks
 
-PAGE = ROOT / "docs" / "which-causal-model.md"
+PAGE = ROOT / "docs" / "guides" / "which-causal-model.md"
 
 
 @pytest.fixture(scope="module")

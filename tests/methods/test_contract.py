@@ -32,7 +32,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "nifty-gcn": {**NETWORK, "drop_edges": 0.1},
     "nifty-sage": {**NETWORK, "drop_edges": 0.1},
 }
-PAGE = Path(__file__).parents[2] / "docs" / "methods" / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "methods" / "index.md"
 # The columns of its table: what is unusual about a graph.
 KINDS = (
     {"sens": "categorical"},

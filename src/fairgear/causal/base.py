@@ -30,7 +30,7 @@ class CausalModel(ABC):
     Two laws bind every model. Identity: `counterfactual(graph, graph.sens)` is the graph itself,
     exactly. Shared noise: every world uses the same noise, one draw per person and per pair, a
     function of the seed and the node ids, so two worlds differ only by what the attribute
-    changes. `docs/causal-models.md` says how to write your own.
+    changes. `docs/development/your-own-causal-model.md` says how to write your own.
 
     Example:
         >>> import torch

@@ -99,7 +99,7 @@ def group_table(pred: Values, *, sensitive_features: Values, y: Values | None = 
 
 
 def delta_dp(pred: Values, *, sensitive_features: Values) -> float:
-    """ΔDP = |P(ŷ = 1 | s = 1) − P(ŷ = 1 | s = 0)|; NaN if a group is empty.
+    """ΔDP = `|P(ŷ = 1 | s = 1) − P(ŷ = 1 | s = 0)|`; NaN if a group is empty.
 
     Example:
         >>> from fairgear.metrics import delta_dp
@@ -114,7 +114,7 @@ def delta_dp(pred: Values, *, sensitive_features: Values) -> float:
 
 
 def delta_eo(y: Values, pred: Values, *, sensitive_features: Values) -> float:
-    """ΔEO = |P(ŷ = 1 | y = 1, s = 1) − P(ŷ = 1 | y = 1, s = 0)|; NaN if a group has no class 1.
+    """ΔEO = `|P(ŷ = 1 | y = 1, s = 1) − P(ŷ = 1 | y = 1, s = 0)|`; NaN if nobody is of class 1.
 
     Example:
         >>> from fairgear.metrics import delta_eo

@@ -65,7 +65,7 @@ class Interval:
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     def absolute(self) -> Interval:
-        """The interval of |d| from that of the signed d; from 0 if it contains 0."""
+        """The interval of `|d|` from that of the signed d; from 0 if it contains 0."""
         if not self.defined:
             return self
         near, far = sorted((abs(self.low), abs(self.high)))

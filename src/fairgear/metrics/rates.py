@@ -13,10 +13,10 @@ of the two counts, each multiplied by the square of the ratio of t to normal qua
 communities with flips say little, so the estimate is averaged with the design effect of an assumed
 correlation, which weighs as much as two communities with flips, and is all if there is none.
 
-In simulations (`benchmarks/interval_coverage.py`, table in `docs/foundations.md`) with rates up to
-0.2, intervals at 95 % covered 0.95 or more where up to 0.3 of the latent variance was shared within
-communities, and 0.92 or more where it was shared over two steps of a sparse graph. Where it was
-shared by areas larger than regions, over many steps or by a feature, they covered down to 0.38.
+In simulations (`benchmarks/interval_coverage.py`, table in `docs/concepts/intervals.md`) with rates
+up to 0.2, intervals at 95 % covered 0.95 or more where up to 0.3 of the latent variance was shared
+within communities, and 0.92 or more where it was shared over two steps of a sparse graph. Where it
+was shared by areas larger than regions, over many steps or by a feature, they covered down to 0.38.
 """
 
 from __future__ import annotations

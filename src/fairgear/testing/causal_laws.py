@@ -135,4 +135,4 @@ class _Case:
 
     def _broken(self, law: str) -> ContractError:
         what, got = f"causal model {self.model.name!r}", "a world that breaks a law"
-        return ContractError(what, got, law, "read docs/causal-models.md")
+        return ContractError(what, got, law, "read docs/concepts/worlds.md")

@@ -128,7 +128,7 @@ class Trial:
     def broken(self, promise: str, got: str) -> ContractError:
         """The error for a broken promise; `got` says how."""
         what = f"method {self.make().name!r}"
-        return ContractError(what, got, promise, "read docs/methods/your-own.md")
+        return ContractError(what, got, promise, "read docs/development/your-own-method.md")
 
     def expect(self, holds: bool, promise: str, got: str) -> None:
         """Raise unless the promise holds."""

@@ -307,7 +307,9 @@ def test_it_keeps_every_promise_with_batches() -> None:
 def test_the_page_names_the_defaults_and_its_code_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "methods" / "c-enc.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "methods" / "c-enc.md").read_text(
+        encoding="utf-8"
+    )
     table = dict(re.findall(r"^\| `([a-z_]+)` \| ([^ ]+) \|", page, flags=re.MULTILINE))
     assert table.keys() == CencConfig().to_dict().keys() - WholeGraphConfig().to_dict().keys()
     for name, shown in table.items():

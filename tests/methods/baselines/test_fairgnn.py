@@ -352,7 +352,9 @@ def test_settings_out_of_range_are_refused() -> None:
 def test_the_page_names_the_defaults_and_its_code_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "methods" / "fairgnn.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "methods" / "fairgnn.md").read_text(
+        "utf-8"
+    )
     table = dict(re.findall(r"^\| `([a-z_]+)` \| ([^ ]+) \|", page, flags=re.MULTILINE))
     default, base = FairGnnConfig().to_dict(), WholeGraphConfig().to_dict()
     own = {name for name, value in default.items() if name not in base or base[name] != value}

@@ -391,7 +391,9 @@ def test_settings_out_of_range_are_refused() -> None:
 
 
 def test_the_page_names_the_defaults_and_its_code_runs() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "methods" / "nifty.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "methods" / "nifty.md").read_text(
+        encoding="utf-8"
+    )
     table = dict(re.findall(r"^\| `([a-z_]+)` \| ([^ ]+) \|", page, flags=re.MULTILINE))
     own = NiftyConfig().to_dict().keys() - WholeGraphConfig().to_dict().keys()
     assert table.keys() == own

@@ -246,5 +246,5 @@ def test_a_threshold_from_validation_is_no_less_accurate_there(
 
 
 def test_the_page_shows_what_its_code_prints(tmp_path: Path) -> None:
-    (block,) = run_blocks(ROOT / "docs" / "methods" / "floors.md", tmp_path, {})
+    (block,) = run_blocks(ROOT / "docs" / "reference" / "methods" / "floors.md", tmp_path, {})
     assert alike(block.shown, block.printed)

@@ -439,7 +439,9 @@ def test_settings_out_of_range_are_refused() -> None:
 def test_the_page_names_the_defaults_and_its_code_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "methods" / "gnn.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "methods" / "gnn.md").read_text(
+        encoding="utf-8"
+    )
     table = dict(re.findall(r"^\| `([a-z_]+)` \| ([^ ]+) \|", page, flags=re.MULTILINE))
     assert table.keys() == WholeGraphConfig().to_dict().keys() - {"batch_size", "fanout"}
     for name, shown in table.items():

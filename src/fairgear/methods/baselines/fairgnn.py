@@ -42,7 +42,7 @@ _SETTLED = 0.5
 
 @dataclass(frozen=True)
 class FairGnnConfig(WholeGraphConfig):
-    """How FairGNN is built and trained; docs/methods/fairgnn.md has the sources of the defaults."""
+    """How FairGNN is built and trained; docs/reference/methods/fairgnn.md has the sources."""
 
     encoder: Annotated[str, OneOf("gcn", "graphsage")] = "gcn"
     """The layers of the classifier: gcn or graphsage."""
@@ -222,7 +222,7 @@ class FairGnnTask(WholeGraphTask):
 class FairGnn(WholeGraph):
     """FairGNN (Dai and Wang, WSDM 2021), where few people have disclosed their attribute.
 
-    Who they are depends on the seed and their ids. See docs/methods/fairgnn.md.
+    Who they are depends on the seed and their ids. See docs/reference/methods/fairgnn.md.
     """
 
     name = "fairgnn"

@@ -29,7 +29,8 @@ class GearPaper(EgoMethod):
     """GEAR with the settings of the paper's text (WSDM 2022).
 
     An encoder of ego subgraphs learns to embed a person's factual ego and counterfactual ones,
-    which a graph VAE makes, alike. docs/methods/gear-paper.md lists where it departs from the text.
+    which a graph VAE makes, alike. docs/reference/methods/gear-paper.md lists where it departs
+    from the text.
 
     After `fit`:
 

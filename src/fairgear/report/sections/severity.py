@@ -9,7 +9,7 @@ from fairgear.auditing import Audit
 from fairgear.metrics import UNDEFINED, Interval
 
 # A share of answers that change, and the ends of its interval, are judged by these; see
-# docs/report.md.
+# docs/guides/report.md.
 DECIDES, STRONG, CLEAR, SMALL = 0.5, 0.10, 0.02, 0.05
 # From the most to the least severe.
 LEVELS = ("decides", "strong", "depends", "unsure", "few", "none", "unknown")

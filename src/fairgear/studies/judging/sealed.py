@@ -23,7 +23,8 @@ SHARE = 0.2
 # Of the open labelled people, for training; the others validate.
 TRAIN_SHARE = 0.75
 # Never to be changed: Gear was designed on the people whom this leaves open, and another seed or
-# label would judge it on them. The first label, "sealed people", was given up: docs/judging.md.
+# label would judge it on them. The first label, "sealed people", was given up:
+# docs/results/judging.md.
 _SEED, _STREAM = 0, "sealed"
 # For rehearsals: a fifth of the open people stand in for the sealed ones.
 _STAND_INS = "stand-ins of a rehearsal"
