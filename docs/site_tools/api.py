@@ -16,11 +16,14 @@ import fairgear
 from fairgear.registry import Registry
 from fairgear.settings import Config
 
+# Files that stand for themselves.
+_FILES = ("fairgear.pyg", "fairgear.tracking")
+
 
 def packages() -> list[ModuleType]:
-    """fairgear, and each package below it that says what others may use."""
+    """fairgear, and each package or file of its own below it that says what others may use."""
     found = pkgutil.walk_packages(fairgear.__path__, "fairgear.")
-    names = ["fairgear", *(one.name for one in found if one.ispkg)]
+    names = ["fairgear", *(one.name for one in found if one.ispkg or one.name in _FILES)]
     modules = [importlib.import_module(name) for name in names]
     return [module for module in modules if hasattr(module, "__all__")]
 

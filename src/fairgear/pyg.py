@@ -22,6 +22,8 @@ from fairgear.progress import log
 from fairgear.tensor_files import read_tensors, write_tensors
 from fairgear.version import installed_version
 
+__all__ = ["FairgearDataset"]
+
 # Of a graph, what its `Data` holds.
 _TENSORS = ("x", "edge_index", "edge_weight", "y", "sens", "sens_known", "node_id", *MASKS)
 _WORDS = ("name", "feature_names", "sens_column", "sens_name", "sens_names", "label_names")
@@ -46,9 +48,11 @@ class FairgearDataset(InMemoryDataset):  # type: ignore[misc]  # PyG ships no ty
         force_reload: to make the processed file again.
         options: the dataset's own, such as `seed` and `n` of `synthetic`.
 
-    >>> dataset = FairgearDataset("data", "synthetic", n=300)  # doctest: +SKIP
-    >>> dataset[0].train_mask.sum()  # doctest: +SKIP
-    tensor(180)
+    Example:
+        >>> from fairgear.pyg import FairgearDataset
+        >>> dataset = FairgearDataset("data", "synthetic", n=300)
+        >>> int(dataset[0].train_mask.sum())
+        180
     """
 
     def __init__(

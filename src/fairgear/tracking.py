@@ -21,6 +21,8 @@ from fairgear.errors import ParameterError
 from fairgear.files import write_json
 from fairgear.version import installed_version
 
+__all__ = ["log_mlflow", "log_wandb"]
+
 PREFIX = "fairgear"
 PAGE, CARD = "report.html", "model-card.md"
 
@@ -36,6 +38,18 @@ def log_mlflow(
             need one each.
         run_id: the run; the active one if not given.
         people: whether the table of everybody audited is among the artifacts.
+
+    Example:
+        >>> import mlflow
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.sens.float(), toy_graph(), what_if_people=0)
+        >>> mlflow.set_tracking_uri("sqlite:///mlflow.db")
+        >>> with mlflow.start_run() as run:
+        ...     fg.tracking.log_mlflow(audit)
+        >>> logged = mlflow.MlflowClient().get_run(run.info.run_id).data
+        >>> logged.metrics["fairgear/delta_cf"] == audit.metrics["delta_cf"]
+        True
     """
     mlflow = _imported("mlflow")
     client = mlflow.MlflowClient()
@@ -74,6 +88,16 @@ def log_wandb(audit: Audit, *, prefix: str = PREFIX, run: Any = None, people: bo
         prefix: what names begin with; several audits in one run need one each.
         run: what `wandb.init` gave; the active run if not given.
         people: whether the table of everybody audited is in the artifact.
+
+    Example:
+        >>> import wandb
+        >>> import fairgear as fg
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.sens.float(), toy_graph(), what_if_people=0)
+        >>> with wandb.init(mode="offline", project="loans") as run:
+        ...     fg.tracking.log_wandb(audit)
+        ...     print("fairgear/delta_cf" in run.summary.keys())
+        True
     """
     wandb = _imported("wandb")
     run = wandb.run if run is None else run

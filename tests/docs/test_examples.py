@@ -21,8 +21,11 @@ PACKAGES = (
     "methods",
     "metrics",
     "nn",
+    "pyg",
     "report",
+    "sklearn",
     "testing",
+    "tracking",
     "training",
 )
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -43,6 +46,8 @@ def _public() -> dict[str, Any]:
 PUBLIC = _public()
 
 
+# Trackers warn of what they themselves will change.
+@pytest.mark.filterwarnings("ignore:The ``noload``")
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_has_an_example_that_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -16,8 +16,10 @@ def pareto_front(utility: ArrayLike, flips: ArrayLike) -> NDArray[np.bool_]:
         utility: one a model, more is better, such as AUROC.
         flips: one a model, fewer is better, such as the worst δCF.
 
-    >>> pareto_front([0.9, 0.8, 0.7], [0.2, 0.1, 0.15])
-    array([ True,  True, False])
+    Example:
+        >>> from fairgear.metrics import pareto_front
+        >>> pareto_front([0.9, 0.8, 0.7], [0.2, 0.1, 0.15]).tolist()
+        [True, True, False]
     """
     good, bad = _pairs(utility, flips)
     no_worse = (good[:, None] >= good) & (bad[:, None] <= bad)
@@ -32,8 +34,10 @@ def fewest_flips(utility: ArrayLike, flips: ArrayLike, *, max_loss: float) -> in
 
     Of equally few flips the highest utility decides, then the first place.
 
-    >>> fewest_flips([0.900, 0.895, 0.7], [0.2, 0.1, 0.0], max_loss=0.01)
-    1
+    Example:
+        >>> from fairgear.metrics import fewest_flips
+        >>> fewest_flips([0.900, 0.895, 0.7], [0.2, 0.1, 0.0], max_loss=0.01)
+        1
     """
     if not max_loss >= 0:
         raise ParameterError("max_loss", max_loss, "0 or more", "use 0.01")

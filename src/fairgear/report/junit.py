@@ -15,7 +15,16 @@ _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def junit_xml(audit: Audit, conditions: Sequence[str]) -> str:
-    """One test suite; a case fails where the condition holds, or its measure is undefined."""
+    """One test suite; a case fails where the condition holds, or its measure is undefined.
+
+    Example:
+        >>> import fairgear as fg
+        >>> from fairgear.report import junit_xml
+        >>> from fairgear.testing import toy_graph
+        >>> audit = fg.audit(lambda world: world.sens.float(), toy_graph(), what_if_people=0)
+        >>> "<failure" in junit_xml(audit, ["delta_cf > 0.05"])
+        True
+    """
     parsed = [Condition.parse(text) for text in conditions]
     failures = [condition.failure(audit.metrics, audit.intervals) for condition in parsed]
     seconds = 0.0 if audit.provenance is None else audit.provenance.seconds

@@ -234,11 +234,13 @@ class NodeClassifier(ClassifierMixin, _NodeEstimator):  # type: ignore[misc]
         graph_: the graph that it was fitted to.
         people_: the rows of that graph, by id.
 
-    >>> import pandas as pd
-    >>> people = pd.DataFrame({"sex": [0, 1] * 20, "points": range(40)})
-    >>> model = NodeClassifier("logistic", sensitive="sex", similarity=0.9)
-    >>> model.fit(people, people["points"] > 20).predict(people[:3])
-    array([False, False, False])
+    Example:
+        >>> import pandas as pd
+        >>> from fairgear.sklearn import NodeClassifier
+        >>> people = pd.DataFrame({"sex": [0, 1] * 20, "points": range(40)})
+        >>> model = NodeClassifier("logistic", sensitive="sex", similarity=0.9)
+        >>> model.fit(people, people["points"] > 20).predict(people[:3])
+        array([False, False, False])
     """
 
     classes_: NDArray[Any]
@@ -289,11 +291,14 @@ class NodeClassifier(ClassifierMixin, _NodeEstimator):  # type: ignore[misc]
 class NodeRegressor(RegressorMixin, _NodeEstimator):  # type: ignore[misc]
     """A method that predicts numbers, on a table with one row a person; see `NodeClassifier`.
 
-    >>> import pandas as pd
-    >>> people = pd.DataFrame({"sex": [0, 1] * 20, "points": range(40)})
-    >>> model = NodeRegressor("logistic", sensitive="sex", similarity=0.9)
-    >>> round(model.fit(people, 2.5 * people["points"]).score(people, 2.5 * people["points"]), 1)
-    1.0
+    Example:
+        >>> import pandas as pd
+        >>> from fairgear.sklearn import NodeRegressor
+        >>> people = pd.DataFrame({"sex": [0, 1] * 20, "points": range(40)})
+        >>> model = NodeRegressor("logistic", sensitive="sex", similarity=0.9)
+        >>> price = 2.5 * people["points"]
+        >>> round(model.fit(people, price).score(people, price), 1)
+        1.0
     """
 
     def fit(self, X: pd.DataFrame, y: ArrayLike) -> Self:

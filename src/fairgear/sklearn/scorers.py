@@ -30,9 +30,20 @@ def worst_flips_scorer(estimator: Any, X: pd.DataFrame, y: ArrayLike) -> float:
     `fairgear.audit`, with one world for each random intervention. Read it beside the accuracy: a
     constant has no flips.
 
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> scoring = {"auroc": "roc_auc", "flips": worst_flips_scorer}
-    >>> GridSearchCV(model, grid, scoring=scoring, refit=FewestFlips(0.01))  # doctest: +SKIP
+    Example:
+        >>> import pandas as pd
+        >>> from sklearn.model_selection import GridSearchCV
+        >>> from fairgear.sklearn import FewestFlips, NodeClassifier, worst_flips_scorer
+        >>> people = pd.DataFrame({"sex": [0, 1] * 40, "points": range(80)})
+        >>> search = GridSearchCV(
+        ...     NodeClassifier("logistic", sensitive="sex", similarity=0.9),
+        ...     {"C": [0.01, 1.0]},
+        ...     scoring={"auroc": "roc_auc", "flips": worst_flips_scorer},
+        ...     refit=FewestFlips(max_loss=0.01),
+        ...     cv=2,
+        ... )
+        >>> sorted(search.fit(people, people["points"] % 40 > 20).best_params_)
+        ['C']
     """
     if isinstance(estimator, Pipeline):
         X, estimator = estimator[:-1].transform(X), estimator[-1]
@@ -61,8 +72,11 @@ class FewestFlips:
         score: the name of the score in `scoring`.
         flips: the name of `worst_flips_scorer` there.
 
-    >>> FewestFlips(0.01)({"mean_test_auroc": [0.90, 0.895], "mean_test_flips": [-0.2, -0.1]})
-    1
+    Example:
+        >>> from fairgear.sklearn import FewestFlips
+        >>> choose = FewestFlips(max_loss=0.01)
+        >>> choose({"mean_test_auroc": [0.90, 0.895], "mean_test_flips": [-0.2, -0.1]})
+        1
     """
 
     max_loss: float = 0.01

@@ -30,6 +30,14 @@ class NotAlikeError(AssertionError):
     Attributes:
         audit: what was measured for the bounds.
         page: where the page is, once it is written.
+
+    Example:
+        >>> from fairgear.testing import NotAlikeError, assert_alike, toy_graph
+        >>> try:
+        ...     assert_alike(lambda world: world.sens.float(), toy_graph(), delta_cf=0.05)
+        ... except NotAlikeError as error:
+        ...     print(round(error.audit.metrics["delta_cf"], 2))
+        0.5
     """
 
     def __init__(self, found: Audit, message: str, again: Mapping[str, Any]) -> None:
@@ -85,9 +93,13 @@ def assert_alike(
     Returns:
         The audit of what the bounds need.
 
-    ```python
-    assert_alike(model, graph, delta_cf_max=0.05, auroc=0.7)
-    ```
+    Example:
+        >>> from fairgear.testing import assert_alike, toy_graph
+        >>> def score(world):
+        ...     return world.x[:, 0].sigmoid()
+        >>> audit = assert_alike(score, toy_graph(), delta_cf=0.05, auroc=0.7)
+        >>> audit.metrics["delta_cf"]
+        0.0
     """
     if by not in _ENDS:
         raise ParameterError("by", repr(by), ", ".join(map(repr, _ENDS)), "use 'value'")

@@ -8,7 +8,14 @@ from fairgear.graph import SensitiveGraph
 
 
 class SharedWorlds:
-    """Gives the same `Worlds` for the same content: graph, causal model, draws and seed."""
+    """Gives the same `Worlds` for the same content: graph, causal model, draws and seed.
+
+    Example:
+        >>> from fairgear.testing import SharedWorlds, toy_graph
+        >>> shared = SharedWorlds()
+        >>> shared(toy_graph()) is shared(toy_graph())
+        True
+    """
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], Worlds] = {}
