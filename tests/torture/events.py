@@ -25,6 +25,9 @@ _HEARD = ("open", "os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "
 # Files of the interpreter and of the system.
 _NOT_OURS = (sys.prefix, sys.base_prefix, SOURCE, "/proc", "/sys", "/dev", "/etc", "/usr")
 
+# In names of temporary files and of exported worlds.
+_RANDOM = re.compile(r"[.][a-z0-9_]{8}(?=[.])|(?<=world-)[0-9a-f]{16}")
+
 
 class Recorder:
     """Notes what is asked, and from how many places something is called."""
@@ -44,6 +47,7 @@ class Recorder:
         events, count = list(self._events), self._sites.count
         (self._place / ".events.json").write_text(json.dumps(events))
         (self._place / ".sites.json").write_text(json.dumps(count))
+        (self._place / ".modules.json").write_text(json.dumps(list(sys.modules)))
 
 
 class Sites:
@@ -102,7 +106,7 @@ def at_each_call(heard: Callable[[str], None]) -> None:
             return
         busy[0] = True
         try:
-            heard(f"{call} {re.sub(r'[.][a-z0-9_]{8}(?=[.])', '', os.path.basename(name))}")
+            heard(f"{call} {_RANDOM.sub('', os.path.basename(name))}")
         finally:
             busy[0] = False
 

@@ -170,7 +170,11 @@ def _runs(pid: int) -> bool:
 
 
 def _environment(place: Path) -> dict[str, str]:
-    return {"TMPDIR": str(place / "tmp"), "FAIRGEAR_CACHE": str(place / "cache"), "HOME": str(place)}
+    return {
+        "TMPDIR": str(place / "tmp"),
+        "FAIRGEAR_CACHE": str(place / "cache"),
+        "HOME": str(place),
+    }
 
 
 def _prepare(place: Path) -> None:

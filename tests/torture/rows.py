@@ -20,7 +20,14 @@ def read(path: Path) -> list[Row]:
         return []
     with path.open(encoding="utf-8", newline="") as file:
         return [
-            Row(r["kind"], r["trial"], r["verdict"], float(r["seconds"]), int(r["megabytes"]), r["said"])
+            Row(
+                r["kind"],
+                r["trial"],
+                r["verdict"],
+                float(r["seconds"]),
+                int(r["megabytes"]),
+                r["said"],
+            )
             for r in csv.DictReader(file)
         ]
 
@@ -45,6 +52,9 @@ def table(rows: Sequence[Row], words: dict[str, str]) -> str:
 
 
 def _line(name: str, rows: Sequence[Row]) -> str:
-    counts = [sum(row.verdict == verdict for row in rows) for verdict in (WORKED, REFUSED, RESUMED, FAILED)]
+    counts = [
+        sum(row.verdict == verdict for row in rows)
+        for verdict in (WORKED, REFUSED, RESUMED, FAILED)
+    ]
     seconds = f"{sum(row.seconds for row in rows):,.0f}"
     return f"| {' | '.join([name, f'{len(rows):,}', *(f'{n:,}' for n in counts), seconds])} |"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +45,9 @@ COMMANDS: dict[str, list[str]] = {
     "audit of scores": ["audit", "scores.csv", *DATA, "--out", "out"],
     "export": ["audit", "export", *DATA, *FEW, "--out", "out"],
     "store": [*STORE, "--sensitive", "sex", "--out", "out"],
+    "run stored": [
+        *("run", "stored", "--method", "logistic", "--device", "cpu", "--quick", "--out", "out"),
+    ],
     "report": ["report", "trained", "--out", "out"],
     "embed": ["embed", "geared/model", *DATA, "--device", "cpu", "--out", "out.parquet"],
     "compare": [
@@ -50,8 +55,10 @@ COMMANDS: dict[str, list[str]] = {
         *("--jobs", "1", "--quick", "--out", "out"),
     ],
 }
-# Those that do not start further interpreters.
-QUICK = [name for name in COMMANDS if name != "compare"]
+# Those that do not start further interpreters, each with its own way to write.
+QUICK = [name for name in COMMANDS if name not in ("compare", "run stored")]
+# What of these is an input of others, under which name.
+_KEPT = {"run": "trained", "run gear": "geared", "store": "stored", "export": "exported"}
 # Seconds that any of them may take on a busy machine.
 PATIENCE = 120.0
 
@@ -69,18 +76,18 @@ class Shared:
         # Else a tiny run is over before the first; results are the same.
         checkpoints._SECONDS_BETWEEN, checkpoints._TIMES_WRITING = 0.0, 0.0
         _write_inputs(self.inputs)
-        self.base = Program.forked(self.inputs, lambda: 0).wait(PATIENCE).peak
-        for name, kept in (("run", "trained"), ("run gear", "geared")):
+        self.base = Program.forked(self.place("nothing"), lambda: 0).wait(PATIENCE).peak
+        for name, kept in _KEPT.items():
             folder = self.place(f"before {name}")
             _started(folder, COMMANDS[name])
-            (folder / "out").rename(self.inputs / kept)
-            shutil.rmtree(folder)
+            output(folder, name).rename(self.inputs / kept)
         for name in commands:
             folder = self.place(name)
             recorder = Recorder(folder)
             _started(folder, COMMANDS[name], recorder.install)
             nothing_left(folder)
             sums_agree(folder)
+            _import(json.loads((folder / ".modules.json").read_text()))
 
     def place(self, name: str) -> Path:
         """A folder of its own with the inputs."""
@@ -106,6 +113,14 @@ class Shared:
 def output(place: Path, command: str) -> Path:
     """Where a command of `COMMANDS` writes."""
     return place / COMMANDS[command][-1]
+
+
+def _import(names: Sequence[str]) -> None:
+    """What a command imports on its way: forks start faster, and users who may not read it can go on."""
+    for name in names:
+        if name not in sys.modules and name.partition(".")[0] != "__main__":
+            with suppress(Exception):
+                importlib.import_module(name)
 
 
 def _write_inputs(folder: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import shutil
-import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,10 +52,14 @@ class Bench:
         return self.wait(Program.forked(self.place, told, before), seconds)
 
     def judged(
-        self, ended: Ended, command: str | None = None, statuses: Iterable[int] = (2,)
+        self,
+        ended: Ended,
+        command: str | None = None,
+        statuses: Iterable[int] = (2,),
+        lines: Container[int] = (1,),
     ) -> str:
         """`WORKED` with the results of that command, or `REFUSED`; and nothing left behind."""
-        verdict = verdicts.answer(ended, statuses)
+        verdict = verdicts.answer(ended, statuses, lines=lines)
         if verdict == WORKED and command is not None:
             self.same(command)
         verdicts.nothing_left(self.place)
@@ -107,13 +111,14 @@ class Row:
     trial: str
     verdict: str
     seconds: float
+    """Of computing: others may have the processors."""
     megabytes: int
     said: str
 
 
 def conducted(kind: str, trial: Trial, shared: Shared, seed: int) -> Row:
     """Make a trial, in a process of its own."""
-    begun, said, verdict = time.monotonic(), "", FAILED
+    said, verdict = "", FAILED
     place = shared.root / f"trial-{os.getpid()}"
     shutil.copytree(shared.inputs, place)
     bench = Bench(shared, place, f"{seed} {kind} {trial.name}")
@@ -132,4 +137,10 @@ def conducted(kind: str, trial: Trial, shared: Shared, seed: int) -> Row:
         program.end_children()
         shutil.rmtree(place, ignore_errors=True)
     words = " ".join(said.split())[:_SHOWN].encode("unicode_escape").decode()
-    return Row(kind, trial.name, verdict, round(time.monotonic() - begun, 1), bench.peak, words)
+    return Row(kind, trial.name, verdict, _seconds(), bench.peak, words)
+
+
+def _seconds() -> float:
+    """Of computing, by this process and those that it waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return round(sum(one.ru_utime + one.ru_stime for one in used), 1)

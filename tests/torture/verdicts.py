@@ -1,16 +1,16 @@
 """What a trial may end with.
 
-  worked   the program did what was asked, and its results are those of an undisturbed one, to the bit
-  refused  status 2, or the documented one, and one line on stderr
-  resumed  after whatever happened the same command gave the undisturbed results, to the bit
-  failed   anything else
+worked   the program did what was asked, and its results are those of an undisturbed one, to the bit
+refused  status 2, or the documented one, and one line on stderr
+resumed  after whatever happened the same command gave the undisturbed results, to the bit
+failed   anything else
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,13 +38,20 @@ def must(condition: object, said: str) -> None:
         raise Failed(said)
 
 
-def answer(ended: Ended, statuses: Iterable[int] = (2,), most: int = MOST_MEMORY) -> str:
+def answer(
+    ended: Ended,
+    statuses: Iterable[int] = (2,),
+    *,
+    most: int = MOST_MEMORY,
+    lines: Container[int] = (1,),
+) -> str:
     """`WORKED` or `REFUSED`; anything else is a failure.
 
     Args:
         ended: a process.
         statuses: with which it may refuse.
         most: megabytes that it may have had.
+        lines: how many lines of error there may be; `fairgear data` says on stdout what is wrong.
     """
     said = ended.err[-_SHOWN:]
     must("Traceback" not in ended.err + ended.out, f"a traceback: …{said!r}")
@@ -56,22 +63,22 @@ def answer(ended: Ended, statuses: Iterable[int] = (2,), most: int = MOST_MEMORY
     if ended.status == 0:
         return WORKED
     must(ended.status in statuses, f"status {ended.status}: …{said!r}")
-    lines = ended.err.splitlines()
-    ours = [line for line in lines if line.startswith("fairgear: ")]
-    must(ours == lines[-1:], f"{len(ours)} lines of error, or not the last: …{said!r}")
-    must(len(ours[0]) < LONGEST, f"a line of {len(ours[0])} characters")
+    ours = [line for line in ended.err.splitlines() if line.startswith("fairgear: ")]
+    must(len(ours) in lines, f"{len(ours)} lines of error: …{said!r}")
+    must(ours == ended.err.splitlines()[-1:] or not ours, f"not the last line: …{said!r}")
+    must(all(len(line) < LONGEST for line in ours), "a line without end")
     return REFUSED
 
 
 def results(path: Path) -> dict[str, str]:
-    """The content of a file, or of a folder's files, without what tells times and machines."""
+    """The content of a file, or of a folder's files, without what tells times and places."""
     if path.is_file():
         return {path.name: _digest(path)}
     found = {}
     key, codes = path / "key.json", dict[str, str]()
     if key.exists():
         # Worlds have random codes, from a secret that differs from export to export.
-        held = json.loads(key.read_text())
+        held = json.loads(key.read_text().replace(str(path.parent), ""))
         codes = {Path(world["path"]).stem: world["name"] for world in held["worlds"]}
         for world in held["worlds"]:
             del world["path"], world["scores"]

@@ -16,7 +16,7 @@ import pandas as pd
 from tests.hostile.inputs import ESCAPE
 from tests.hostile.storage import DAMAGE, bomb
 from tests.hostile.test_saved import WRONG
-from tests.torture.shared import Shared, output
+from tests.torture.shared import Shared
 from tests.torture.trial import Bench, Trial, Work
 from tests.torture.verdicts import REFUSED, WORKED, content, must, results, same
 
@@ -24,7 +24,7 @@ _SCORE = ["audit", "score", "out", "--out", "scored"]
 # What the party does with the folder that it was given, `for-scoring`.
 TRICKS: dict[str, Callable[[Path], object]] = {
     "a manifest of its own": lambda f: (f / "manifest.json").write_text('{"audited": [1]}'),
-    "a key of its own": lambda f: (f / "key.json").write_text('{"format": 5, "audited": [1]}'),
+    "a key of its own": lambda f: own_key(f),
     "people left out of the worlds": lambda f: [_cut(p) for p in f.rglob("nodes.csv")],
     "worlds removed": lambda f: shutil.rmtree(f / "worlds"),
     "worlds replaced by one": lambda f: _one_world(f),
@@ -57,7 +57,9 @@ def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
         yield Trial(f"handed over: {name}", tricked(trick))
     for name, spoil in SCORES.items():
         yield Trial(f"scores: {name}", _spoilt(spoil))
-    for number, key in enumerate(("audited", "worlds", "node_ids", "fingerprint", "secret", "draws")):
+    for number, key in enumerate(
+        ("audited", "worlds", "node_ids", "fingerprint", "secret", "draws")
+    ):
         for value in seed.sample(WRONG, 2):
             yield Trial(f"key: {key} is {str(value)[:20]}", _key(key, value))
         yield Trial(f"key: bit {number}", _flipped(number))
@@ -151,15 +153,14 @@ def _names() -> Work:
     """Names, sizes in folders, dates and orders do not tell which graph is real."""
 
     def work(bench: Bench) -> str:
-        shutil.copytree(output(bench.shared.root / "export", "export"), bench.place / "out")
-        folder = bench.place / "out" / "for-scoring"
+        folder = bench.place / "exported" / "for-scoring"
         said = " ".join(str(path.relative_to(folder)) for path in folder.rglob("*")).lower()
         for word in ("factual", "real", "unchanged", "draw", "flip", "self"):
             must(word not in said, f"a name says {word!r}")
-        original = output(bench.shared.root / "export", "export") / "for-scoring" / "worlds"
+        original = bench.shared.inputs / "exported" / "for-scoring" / "worlds"
         times = {entry.stat().st_mtime for entry in original.iterdir()}
         must(len(times) <= 1, f"{len(times)} times of change tell the order")
-        held = json.loads((bench.place / "out" / "key.json").read_text())
+        held = json.loads((bench.place / "exported" / "key.json").read_text())
         codes = [Path(world["path"]).name for world in held["worlds"]]
         must(len(set(codes)) == len(codes), "a code twice")
         return WORKED
@@ -169,7 +170,7 @@ def _names() -> Work:
 
 def _scored(bench: Bench) -> list[Path]:
     """An export, with a file of scores for each graph."""
-    shutil.copytree(output(bench.shared.root / "export", "export"), bench.place / "out")
+    (bench.place / "exported").rename(bench.place / "out")
     folder = bench.place / "out" / "for-scoring"
     files = []
     for nodes in sorted((folder / "worlds").glob("*/nodes.csv")):
@@ -186,6 +187,13 @@ def _audited(bench: Bench) -> dict[str, str]:
     found = results(bench.place / "scored")
     shutil.rmtree(bench.place / "scored")
     return found
+
+
+def own_key(folder: Path) -> None:
+    """The right key, but for half of the audited people."""
+    held = json.loads((folder.parent / "key.json").read_text())
+    held["audited"] = held["audited"][::2]
+    (folder / "key.json").write_text(json.dumps(held))
 
 
 def _cut(path: Path) -> None:

@@ -23,7 +23,10 @@ with open(graph + "/nodes.csv") as file:
     rows = [row["node_id"] for row in csv.DictReader(file)]
 """
 _PRINTS = _RIGHT + 'print("node_id,score"); [print(row, 0.5, sep=",") for row in rows]\n'
-_WRITES = _RIGHT + 'open(scores, "w").write("node_id,score\\n" + "".join(row + ",0.5\\n" for row in rows))\n'
+_WRITES = (
+    _RIGHT
+    + 'open(scores, "w").write("node_id,score\\n" + "".join(row + ",0.5\\n" for row in rows))\n'
+)
 # A child in a session of its own, which nobody's process group holds.
 _CHILD = """
 if os.fork() == 0:
@@ -76,14 +79,26 @@ def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
         yield Trial(f"an array of {name}", ran(_NPY % count, to_file=True, form="npz"))
     for one in (signal.SIGINT, signal.SIGTERM):
         yield Trial(f"{one.name} while it runs", _signalled("time.sleep(1000)", one))
-        yield Trial(f"{one.name} while its child runs", _signalled(_CHILD + "time.sleep(1000)", one))
+        yield Trial(
+            f"{one.name} while its child runs", _signalled(_CHILD + "time.sleep(1000)", one)
+        )
 
 
 def _words(bench: Bench, source: str, *, to_file: bool, form: str = "csv") -> list[str]:
     (bench.place / "own.py").write_text(_HEAD + textwrap.dedent(source))
     command = f"{sys.executable} -I -S own.py {{graph}} {'{scores}' if to_file else 'none'}"
     rest = ["--time-limit", _LIMIT, "--graph-format", form, "--out", "out"]
-    return ["audit", command, *DATA, *FEW[:6], "--affected-people", "0", "--what-if-people", "0", *rest]
+    return [
+        "audit",
+        command,
+        *DATA,
+        *FEW[:6],
+        "--affected-people",
+        "0",
+        "--what-if-people",
+        "0",
+        *rest,
+    ]
 
 
 def ran(source: str, *, to_file: bool, refused: bool = True, form: str = "csv") -> Work:
@@ -105,7 +120,9 @@ def ran(source: str, *, to_file: bool, refused: bool = True, form: str = "csv") 
 def _signalled(source: str, one: signal.Signals) -> Work:
     def work(bench: Bench) -> str:
         ready = bench.place / "ready"
-        source_ready = source.replace("time.sleep(1000)", f"open({str(ready)!r}, 'w'); time.sleep(1000)")
+        source_ready = source.replace(
+            "time.sleep(1000)", f"open({str(ready)!r}, 'w'); time.sleep(1000)"
+        )
         program = Program.of(bench.place, _words(bench, source_ready, to_file=False))
         _wait_for(ready)
         begun = time.monotonic()

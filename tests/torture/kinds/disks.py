@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tests.torture.mounts import grown_disk, no_file_above, own_mounts, small_disk
 from tests.torture.shared import COMMANDS, QUICK, Shared
-from tests.torture.trial import Bench, Trial
+from tests.torture.trial import Bench, Trial, Work
 from tests.torture.verdicts import REFUSED, RESUMED, answer, must, nothing_left
 
 # Kilobytes, the least with room for a page of memory.
@@ -26,7 +26,7 @@ def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
         yield Trial(f"run gear: cache on {size} KB", _beside("cache", size))
 
 
-def results(command: str, size: int) -> object:
+def results(command: str, size: int) -> Work:
     """The disk of the results is full; then it has room, and the same command goes on."""
     *typed, out = COMMANDS[command]
 
@@ -51,7 +51,7 @@ def results(command: str, size: int) -> object:
     return work
 
 
-def _beside(place: str, size: int) -> object:
+def _beside(place: str, size: int) -> Work:
     command = "audit of a command" if place == "tmp" else "run gear"
 
     def work(bench: Bench) -> str:

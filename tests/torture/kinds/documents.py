@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from fairgear.tensor_files import read_tensors, write_tensors
 from tests.graphs import random_graph
 from tests.hostile import inputs
 from tests.hostile.test_saved import changed
-from tests.torture.shared import COMMANDS, Shared, output
+from tests.torture.shared import COMMANDS, Shared
 from tests.torture.trial import Bench, Trial, Work
 from tests.torture.verdicts import must
 
@@ -39,7 +38,7 @@ FILES: dict[str, Callable[[Path], object]] = {
 def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
     """Of each file some places with another value, and texts that are no documents."""
     for name in FILES:
-        held = json.loads(_original(shared, name).read_text())
+        held = json.loads((shared.inputs / name).read_text())
         found = list(changed(held))
         for number in sorted(seed.sample(range(len(found)), _EACH)):
             where, new = found[number]
@@ -56,7 +55,6 @@ def read_as(name: str, text: str) -> Work:
     """It is read, or refused in one line."""
 
     def work(bench: Bench) -> str:
-        _copied(bench)
         (bench.place / name).write_bytes(text.encode("utf-8", "surrogateescape"))
         return bench.judged(bench.call(lambda: FILES[name](bench.place), seconds=20))
 
@@ -98,15 +96,3 @@ def _audited(number: int) -> Work:
         return bench.judged(ended)
 
     return work
-
-
-def _original(shared: Shared, name: str) -> Path:
-    folder, _, rest = name.partition("/")
-    places = {"stored": output(shared.root / "store", "store")}
-    places["exported"] = output(shared.root / "export", "export")
-    return places.get(folder, shared.inputs / folder) / rest
-
-
-def _copied(bench: Bench) -> None:
-    for command, name in (("store", "stored"), ("export", "exported")):
-        shutil.copytree(output(bench.shared.root / command, command), bench.place / name)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from fairgear.datasets import download
@@ -115,8 +115,6 @@ def _impatient() -> None:
 
 @contextmanager
 def _server() -> Iterator[Server]:
-    import os
-
     os.environ["no_proxy"] = "*"
     os.environ.pop("FAIRGEAR_DATA", None)
     server = Server(("127.0.0.1", 0), Handler)
@@ -132,6 +130,3 @@ def _server() -> Iterator[Server]:
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
-
-
-_ = replace

@@ -25,7 +25,7 @@ def failing(shared: Shared, seed: random.Random) -> Iterator[Trial]:
             act = At(number, error(ERRORS[name]), on=10**9 if lasting else 0)
             said = f"{command}: {name} {'from' if lasting else 'at'} call {number} {'on' * lasting}, {event}"
             removing = lasting or event.startswith(_REMOVING)
-            yield _trial(said, command, act.install, cleans=not removing)
+            yield trial(said, command, act.install, cleans=not removing)
 
 
 def without_memory(shared: Shared, seed: random.Random) -> Iterator[Trial]:
@@ -33,12 +33,17 @@ def without_memory(shared: Shared, seed: random.Random) -> Iterator[Trial]:
     for command in QUICK:
         sites = shared.sites(command)
         for number in sorted(seed.sample(range(1, sites + 1), min(60, sites))):
-            act = Sites(number, no_memory)
-            said = f"{command}: MemoryError at place {number}"
-            yield _trial(said, command, lambda act=act: sys.setprofile(act), cleans=False)  # type: ignore[misc]
+            yield at_place(command, number)
 
 
-def _trial(name: str, command: str, before: Before, *, cleans: bool) -> Trial:
+def at_place(command: str, number: int) -> Trial:
+    """The n-th place calls something for the first time."""
+    act = Sites(number, no_memory)
+    said = f"{command}: MemoryError at place {number}"
+    return trial(said, command, lambda: sys.setprofile(act), cleans=False)
+
+
+def trial(name: str, command: str, before: Before, *, cleans: bool = True) -> Trial:
     def work(bench: Bench) -> str:
         ended = bench.run(COMMANDS[command], before)
         return judged(bench, command, ended, cleans=cleans)

@@ -66,7 +66,7 @@ _GROUPS: dict[str, Callable[[int], Tensor]] = {
     "fractions": lambda n: torch.arange(n) % 2 + 0.5,
     "all unknown": lambda n: torch.full((n,), torch.nan),
 }
-_LABELS: dict[str, Callable[[int], Tensor]] = {
+LABELS: dict[str, Callable[[int], Tensor]] = {
     "one class": lambda n: torch.zeros(n, dtype=torch.int64),
     "one positive": lambda n: (torch.arange(n) == 5).long(),
     "three positives": lambda n: (torch.arange(n) < 3).long(),
@@ -83,7 +83,7 @@ METHODS = ("logistic", "gear", "gear-paper", "graphsage", "boosting")
 
 def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
     """Each part with two of the methods; sizes; masks."""
-    for field, parts in (("edge_index", _LINKS), ("x", _FEATURES), ("sex", _GROUPS), ("y", _LABELS)):
+    for field, parts in (("edge_index", _LINKS), ("x", _FEATURES), ("sex", _GROUPS), ("y", LABELS)):
         for name, made in parts.items():
             for method in seed.sample(METHODS, 2):
                 yield Trial(f"{field}: {name}, {method}", trained({field: made}, method))

@@ -21,13 +21,13 @@ PRIVATE = ("people.csv", "people.parquet", "predictions.parquet", "key.json")
 def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
     """Killed audits of commands, modes, and what encodings tell."""
     for number in range(8):
-        yield Trial(f"audit of a command killed {number}", _killed())
+        yield Trial(f"audit of a command killed {number}", killed())
     for command in ("run", "audit", "export"):
         yield Trial(f"{command}: who may read what is about people", modes(command))
     yield Trial("what an encoding tells of one person", _encoding())
 
 
-def _killed() -> Work:
+def killed() -> Work:
     """Meanwhile nobody else may read the folder; the next command removes it."""
 
     def work(bench: Bench) -> str:

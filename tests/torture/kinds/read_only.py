@@ -6,10 +6,10 @@ import os
 import random
 from collections.abc import Iterator
 
-from tests.torture.mounts import as_nobody, no_file_above, own_mounts, read_only, still_writable
+from tests.torture.mounts import as_nobody, own_mounts, read_only, still_writable
 from tests.torture.program import Program
 from tests.torture.shared import COMMANDS, Shared
-from tests.torture.trial import Bench, Trial
+from tests.torture.trial import Bench, Trial, Work
 from tests.torture.verdicts import WORKED, must
 
 _COMMANDS = ("run", "run gear", "audit", "export", "store", "report")
@@ -18,18 +18,20 @@ _COMMANDS = ("run", "run gear", "audit", "export", "store", "report")
 def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
     """Each command with a cache of compiled code that is read-only, without one, as nobody."""
     for command in _COMMANDS:
-        yield Trial(f"{command}: read-only root", _rooted(command, compiled=True))
+        yield Trial(f"{command}: read-only root", rooted(command, compiled=True))
         yield Trial(f"{command}: nobody, no home, no cache", _nobody(command))
     for command in ("run gear", "audit", "run"):
-        yield Trial(f"{command}: read-only root, no compiled code", _rooted(command, compiled=False))
+        yield Trial(f"{command}: read-only root, no compiled code", rooted(command, compiled=False))
     yield Trial("run: read-only root, new interpreter", _executed())
 
 
-def _rooted(command: str, *, compiled: bool) -> object:
+def rooted(command: str, *, compiled: bool) -> Work:
+    """Everything but the trial's own folder is read-only."""
+
     def work(bench: Bench) -> str:
         alone = _alone(bench)
         tmp = bench.place / "tmp"
-        tmp.mkdir()
+        tmp.mkdir(exist_ok=True)
         if alone and command != "audit of a command":
             must(read_only(str(tmp)), "cannot mount")
 
@@ -48,7 +50,7 @@ def _rooted(command: str, *, compiled: bool) -> object:
     return work
 
 
-def _nobody(command: str) -> object:
+def _nobody(command: str) -> Work:
     def work(bench: Bench) -> str:
         def before() -> None:
             as_nobody(bench.place)
@@ -63,7 +65,7 @@ def _nobody(command: str) -> object:
     return work
 
 
-def _executed() -> object:
+def _executed() -> Work:
     def work(bench: Bench) -> str:
         _alone(bench)
         nowhere = {"HOME": "/proc/nobody", "FAIRGEAR_CACHE": "/proc/nowhere"}
@@ -82,6 +84,3 @@ def _alone(bench: Bench) -> bool:
         return False
     places = ["/", *(p for p in ("/tmp", "/dev/shm", "/var/tmp") if os.path.ismount(p))]
     return read_only(*places)
-
-
-_ = no_file_above

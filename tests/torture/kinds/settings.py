@@ -65,7 +65,7 @@ FLAGS: dict[str, list[str]] = {
 def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
     """Each text in a file, each behind --set, each flag."""
     for name, text in inputs.YAML_TEXTS.items():
-        yield Trial(f"--config: {name}", _config(text))
+        yield Trial(f"--config: {name}", config(text))
     for number, text in enumerate(inputs.SETTINGS):
         yield Trial(f"--set: {number}, {text[:30]!r}", typed([*_RUN, f"--set={text}"]))
     for name, words in FLAGS.items():
@@ -84,7 +84,9 @@ def typed(words: list[str]) -> Work:
     return work
 
 
-def _config(text: str) -> Work:
+def config(text: str) -> Work:
+    """The same of a file of settings."""
+
     def work(bench: Bench) -> str:
         (bench.place / "settings.yaml").write_text(text)
         return typed([*_RUN, "--config", "settings.yaml"])(bench)

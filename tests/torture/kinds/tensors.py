@@ -39,7 +39,7 @@ def _read(name: str, command: str) -> Work:
 def _data(name: str) -> Work:
     def work(bench: Bench) -> str:
         inputs.PT_FILES[name](bench.place / "x.pt")
-        return bench.judged(bench.run(["data", *_TYPED]))
+        return bench.judged(bench.run(["data", *_TYPED]), lines=(0, 1))
 
     return work
 

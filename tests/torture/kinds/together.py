@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import time
@@ -9,8 +10,8 @@ from collections.abc import Iterator
 
 from tests.torture.program import Program
 from tests.torture.shared import COMMANDS, Shared
-from tests.torture.trial import Bench, Trial
-from tests.torture.verdicts import REFUSED, RESUMED, WORKED, answer, must, nothing_left
+from tests.torture.trial import Bench, Trial, Work
+from tests.torture.verdicts import REFUSED, WORKED, answer, must, nothing_left
 
 # What another command in the same folder has other than the first.
 _OTHER = {
@@ -26,13 +27,13 @@ def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
     """Pairs of commands."""
     for command in _OTHER:
         for number in range(4):
-            yield Trial(f"{command}: others with other settings, {number}", _others(command))
+            yield Trial(f"{command}: others with other settings, {number}", others(command))
     for command in _ALIKE:
         yield Trial(f"{command}: twice at once", _twice(command, killed=False))
         yield Trial(f"{command}: twice at once, the first killed", _twice(command, killed=True))
 
 
-def _others(command: str) -> object:
+def others(command: str) -> Work:
     """The first is not disturbed by others that are refused, however often they come."""
 
     def work(bench: Bench) -> str:
@@ -46,9 +47,8 @@ def _others(command: str) -> object:
             ended = bench.wait(other)
             must(ended.status in (0, 2), f"the other: status {ended.status}")
             if ended.status == 0:
-                # It was there before the first.
-                first.signal(signal.SIGKILL)
-                bench.wait(first)
+                # It was there before the first, which is then the one that is refused.
+                must(bench.wait(first).status == 2, "both were done in one folder")
                 return REFUSED
             seen += 1
         ended = bench.wait(first)
@@ -60,7 +60,7 @@ def _others(command: str) -> object:
     return work
 
 
-def _twice(command: str, *, killed: bool) -> object:
+def _twice(command: str, *, killed: bool) -> Work:
     """One does it; the other does the same, or is refused in one line; then all is as ever."""
 
     def work(bench: Bench) -> str:
@@ -81,10 +81,5 @@ def _twice(command: str, *, killed: bool) -> object:
 
 def _elsewhere() -> None:
     """Two programs in one place would write their words into the same file."""
-    import os
-
     for name, descriptor in ((".out2", 1), (".err2", 2)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), descriptor)
-
-
-_ = RESUMED
