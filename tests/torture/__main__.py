@@ -79,7 +79,7 @@ def _sorted(found: list[Row]) -> list[Row]:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr if text.startswith("failed") else sys.stdout, flush=True)  # noqa: T201
+    print(text, file=sys.stderr if text.startswith("failed") else sys.stdout, flush=True)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,6 @@ from tests.torture.kinds import (
     disks,
     documents,
     downloads,
-    environment as variables,
     faults,
     graphs,
     kills,
@@ -49,6 +48,9 @@ from tests.torture.kinds import (
     tables,
     tensors,
     together,
+)
+from tests.torture.kinds import (
+    environment as variables,
 )
 from tests.torture.shared import Shared
 from tests.torture.trial import Work
@@ -114,12 +116,12 @@ def no_memory_is_a_bug(patch: Patch) -> None:
     patch.setattr(app, "MemoryError", ZeroDivisionError, raising=False)
 
 
-@finds("read only", lambda shared: read_only.rooted("run gear", compiled=False))
+@finds("read only", lambda shared: read_only.rooted("run", compiled=False))
 def a_cache_is_needed(patch: Patch) -> None:
     patch.setattr(code_cache, "keep", lambda path, write: write(path))
 
 
-@finds("code", lambda shared: code.planted(code.files()[0], keeps_mac=False))
+@finds("code", lambda shared: code.planted(code.files(shared)[0], keeps_mac=False))
 def every_file_is_trusted(patch: Patch) -> None:
     patch.setattr(code_cache.hmac, "compare_digest", lambda one, other: True)
     # What follows the check is unpickled.

@@ -102,7 +102,8 @@ def at_each_call(heard: Callable[[str], None]) -> None:
         if busy[0] or not isinstance(path, str | os.PathLike | bytes):
             return
         name = os.path.abspath(os.fsdecode(path))
-        if name.startswith(_NOT_OURS):
+        # Compiled code has trials of its own.
+        if name.startswith((*_NOT_OURS, os.environ.get("NUMBA_CACHE_DIR") or SOURCE)):
             return
         busy[0] = True
         try:

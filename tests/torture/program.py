@@ -44,15 +44,23 @@ class Ended:
 class Program:
     """A process that runs in `place`, with its temporary files below it."""
 
-    def __init__(self, pid: int, place: Path) -> None:
-        self.pid, self.place = pid, place
+    def __init__(self, pid: int, place: Path, said: str = "") -> None:
+        self.pid, self.place, self._name = pid, place, said
         self._begun = time.monotonic()
 
     @classmethod
     def forked(
-        cls, place: Path, work: Callable[[], int | None], before: Before | None = None
+        cls,
+        place: Path,
+        work: Callable[[], int | None],
+        before: Before | None = None,
+        *,
+        said: str = "",
     ) -> Program:
-        """A process that calls `before`, then `work`, whose answer is its status."""
+        """A process that calls `before`, then `work`, whose answer is its status.
+
+        What it says is in `place`, under names of its own where two are there at once.
+        """
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
@@ -60,7 +68,7 @@ class Program:
             status = 70
             try:
                 atexit._clear()
-                _prepare(place)
+                _prepare(place, said)
                 if before is not None:
                     before()
                 status = work() or 0
@@ -73,12 +81,14 @@ class Program:
                     with suppress(Exception):
                         stream.flush()
                 os._exit(status & 0xFF)
-        return cls(pid, place)
+        return cls(pid, place, said)
 
     @classmethod
-    def of(cls, place: Path, typed: Sequence[str], before: Before | None = None) -> Program:
+    def of(
+        cls, place: Path, typed: Sequence[str], before: Before | None = None, *, said: str = ""
+    ) -> Program:
         """`fairgear` with what was typed."""
-        return cls.forked(place, lambda: main(list(typed)), before)
+        return cls.forked(place, lambda: main(list(typed)), before, said=said)
 
     @classmethod
     def executed(
@@ -125,7 +135,7 @@ class Program:
         )
 
     def _said(self, name: str) -> str:
-        path = self.place / name
+        path = self.place / (name + self._name)
         return path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
 
 
@@ -177,17 +187,17 @@ def _environment(place: Path) -> dict[str, str]:
     }
 
 
-def _prepare(place: Path) -> None:
+def _prepare(place: Path, said: str) -> None:
     os.chdir(place)
     (place / "tmp").mkdir(exist_ok=True)
     os.environ.update(_environment(place))
     tempfile.tempdir = None
     for name, descriptor in ((".out", 1), (".err", 2)):
-        opened = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        opened = os.open(place / (name + said), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         os.dup2(opened, descriptor)
         os.close(opened)
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
     # Whoever started the harness may ignore some.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

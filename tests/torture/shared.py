@@ -1,4 +1,4 @@
-"""What all trials begin with: inputs, the commands that are typed, and what undisturbed ones give."""
+"""What trials begin with: inputs, the commands that are typed, what undisturbed ones give."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def output(place: Path, command: str) -> Path:
 
 
 def _import(names: Sequence[str]) -> None:
-    """What a command imports on its way: forks start faster, and users who may not read it can go on."""
+    """What a command imports on its way: forks start faster, users who may not read it go on."""
     for name in names:
         if name not in sys.modules and name.partition(".")[0] != "__main__":
             with suppress(Exception):

@@ -70,7 +70,7 @@ class Bench:
         found = output(self.place, command) if out is None else out
         verdicts.must(found.exists(), "no results")
         verdicts.same(verdicts.results(found), self.shared.expected(command))
-        verdicts.sums_agree(self.place)
+        verdicts.sums_agree(found)
 
     def again(self, command: str) -> str:
         """The same command gives the undisturbed results, and leaves nothing else."""

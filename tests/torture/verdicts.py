@@ -116,7 +116,7 @@ def same(found: dict[str, str], expected: dict[str, str], what: str = "results")
 
 def sums_agree(folder: Path) -> None:
     """Fail unless a folder's SHA256SUMS are those of its files."""
-    for path in folder.rglob("SHA256SUMS"):
+    for path in [*folder.rglob("SHA256SUMS")]:
         for line in path.read_text().splitlines():
             digest, _, name = line.partition("  ")
             must(_digest(path.parent / name) == digest, f"SHA256SUMS of {name} does not agree")

@@ -23,7 +23,8 @@ def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
             yield Trial(f"{command}: results on {size} KB", results(command, size))
     for size in SIZES:
         yield Trial(f"audit of a command: temporary files on {size} KB", _beside("tmp", size))
-        yield Trial(f"run gear: cache on {size} KB", _beside("cache", size))
+    for size in SIZES[::3]:
+        yield Trial(f"run: cache on {size} KB", _beside("cache", size))
 
 
 def results(command: str, size: int) -> Work:
@@ -52,7 +53,7 @@ def results(command: str, size: int) -> Work:
 
 
 def _beside(place: str, size: int) -> Work:
-    command = "audit of a command" if place == "tmp" else "run gear"
+    command = "audit of a command" if place == "tmp" else "run"
 
     def work(bench: Bench) -> str:
         disk = bench.place / place

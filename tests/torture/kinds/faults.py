@@ -1,4 +1,4 @@
-"""Any call of the system fails, or any call finds no memory: one line, and the same command goes on."""
+"""Any call of the system fails, or finds no memory: one line, and the same command goes on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def failing(shared: Shared, seed: random.Random) -> Iterator[Trial]:
         for number, event in enumerate(shared.events(command)):
             name, lasting = seed.choice(list(ERRORS)), seed.random() < 0.3
             act = At(number, error(ERRORS[name]), on=10**9 if lasting else 0)
-            said = f"{command}: {name} {'from' if lasting else 'at'} call {number} {'on' * lasting}, {event}"
+            when = f"from call {number} on" if lasting else f"at call {number}"
+            said = f"{command}: {name} {when}, {event}"
             removing = lasting or event.startswith(_REMOVING)
             yield trial(said, command, act.install, cleans=not removing)
 

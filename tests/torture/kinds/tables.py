@@ -1,4 +1,4 @@
-"""Tables, Parquet, edge lists and diagrams that are none; pipes, devices and links in their place."""
+"""Tables, Parquet, edge lists and diagrams that are none; pipes and devices in their place."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import time
@@ -42,8 +41,7 @@ def others(command: str) -> Work:
         time.sleep(bench.random.uniform(0.1, 0.3))
         seen = 0
         while seen < 6:
-            # Its words go elsewhere.
-            other = Program.of(bench.place, [*typed, *_OTHER[command]], _elsewhere)
+            other = Program.of(bench.place, [*typed, *_OTHER[command]], said="2")
             ended = bench.wait(other)
             must(ended.status in (0, 2), f"the other: status {ended.status}")
             if ended.status == 0:
@@ -65,7 +63,7 @@ def _twice(command: str, *, killed: bool) -> Work:
 
     def work(bench: Bench) -> str:
         typed = COMMANDS[command]
-        first, second = (Program.of(bench.place, typed, b) for b in (None, _elsewhere))
+        first, second = (Program.of(bench.place, typed, said=name) for name in ("", "2"))
         if killed:
             time.sleep(bench.random.uniform(0.0, 0.6))
             first.signal(signal.SIGKILL)
@@ -77,9 +75,3 @@ def _twice(command: str, *, killed: bool) -> Work:
         return bench.again(command)
 
     return work
-
-
-def _elsewhere() -> None:
-    """Two programs in one place would write their words into the same file."""
-    for name, descriptor in ((".out2", 1), (".err2", 2)):
-        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), descriptor)
