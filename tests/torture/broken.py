@@ -5,6 +5,7 @@ A defect is planted in this process; programs are forks of it.
 
 from __future__ import annotations
 
+import hmac
 import os
 import shutil
 import signal
@@ -123,7 +124,7 @@ def a_cache_is_needed(patch: Patch) -> None:
 
 @finds("code", lambda shared: code.planted(code.files(shared)[0], keeps_mac=False))
 def every_file_is_trusted(patch: Patch) -> None:
-    patch.setattr(code_cache.hmac, "compare_digest", lambda one, other: True)
+    patch.setattr(hmac, "compare_digest", lambda one, other: True)
     # What follows the check is unpickled.
     patch.setattr(code_cache, "_BYTES", 0)
 
@@ -147,7 +148,7 @@ def _unchecked(patch: Patch) -> None:
     "documents", lambda shared: documents.read_as("trained/model/encoding.json", '{"columns": 3}')
 )
 def types_are_not_checked(patch: Patch) -> None:
-    patch.setattr(documents.Encoding, "of_folder", lambda folder: len(3))  # type: ignore[arg-type]
+    patch.setattr("fairgear.graph.tables.encoding.from_json", lambda kind, data: kind(**data))
 
 
 @finds("settings", lambda shared: settings.config("seed: !!timestamp x"))
@@ -205,7 +206,7 @@ def others_may_enter(patch: Patch) -> None:
     original = tempfile.mkdtemp
 
     def open_to_all(*args: Any) -> str:
-        made = original(*args)
+        made: str = original(*args)
         os.chmod(made, 0o755)
         return made
 

@@ -19,7 +19,7 @@ from tests.torture.trial import Row, Trial, conducted
 from tests.torture.verdicts import FAILED
 
 # Seconds for a trial, whatever it does; its programs have less.
-LONGEST = 400.0
+LONGEST = 900.0
 
 
 def chosen(trials: Iterable[Trial], most: int, seed: random.Random) -> list[Trial]:

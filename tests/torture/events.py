@@ -121,7 +121,7 @@ def at_each_call(heard: Callable[[str], None]) -> None:
         original(handle)
 
     sys.addaudithook(hook)
-    os.fsync = fsync
+    os.fsync = fsync  # type: ignore[assignment]
 
 
 def error(number: int) -> Callable[[], None]:

@@ -74,7 +74,7 @@ class Program:
                 status = work() or 0
             except BaseException:
                 # The interpreter's own way to say it.
-                sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+                sys.excepthook(*sys.exc_info())
             finally:
                 atexit._run_exitfuncs()
                 for stream in (sys.stdout, sys.stderr):
@@ -114,10 +114,10 @@ class Program:
             os.kill(self.pid, number)
 
     def wait(self, seconds: float) -> Ended:
-        """How it ended; `Failed` where it does not within the time."""
+        """How it ended; `Failed` where it does not within the time that an idle machine needs."""
         handle = os.pidfd_open(self.pid)
         try:
-            left = max(0.0, self._begun + seconds - time.monotonic())
+            left = max(0.0, self._begun + seconds * slowness() - time.monotonic())
             late = not select.select([handle], [], [], left)[0]
             if late:
                 self.signal(signal.SIGKILL)
@@ -137,6 +137,11 @@ class Program:
     def _said(self, name: str) -> str:
         path = self.place / (name + self._name)
         return path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
+
+
+def slowness() -> float:
+    """How many times longer everything takes on this machine than if it were idle."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def adopt_orphans() -> None:

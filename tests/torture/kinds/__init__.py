@@ -29,14 +29,14 @@ from tests.torture.trial import Kind
 
 # The module, how many trials a full call makes at most, and what a table calls it.
 _ALL: dict[str, tuple[Kind, int, str]] = {
-    "kills": (kills.trials, 180, "killed, terminated or interrupted at any moment"),
-    "together": (together.trials, 30, "two commands in one folder"),
-    "disks": (disks.trials, 90, "a full disk for results, cache or temporary files"),
-    "faults": (faults.failing, 160, "any call that the system refuses"),
-    "memory": (faults.without_memory, 110, "no memory at any call"),
+    "kills": (kills.trials, 100, "killed, terminated or interrupted at any moment"),
+    "together": (together.trials, 22, "two commands in one folder"),
+    "disks": (disks.trials, 50, "a full disk for results, cache or temporary files"),
+    "faults": (faults.failing, 80, "any call that the system refuses"),
+    "memory": (faults.without_memory, 60, "no memory at any call"),
     "read only": (read_only.trials, 24, "read-only roots and homes"),
-    "code": (code.trials, 40, "damaged and planted compiled code"),
-    "damage": (damage.trials, 140, "a flipped bit in what was written earlier"),
+    "code": (code.trials, 30, "damaged and planted compiled code"),
+    "damage": (damage.trials, 90, "a flipped bit in what was written earlier"),
     "documents": (documents.trials, 120, "JSON and YAML of wrong types"),
     "settings": (settings.trials, 120, "settings and bombs in YAML"),
     "tensors": (tensors.trials, 40, "`.pt` files"),

@@ -25,7 +25,7 @@ _SCORE = ["audit", "score", "out", "--out", "scored"]
 TRICKS: dict[str, Callable[[Path], object]] = {
     "a manifest of its own": lambda f: (f / "manifest.json").write_text('{"audited": [1]}'),
     "a key of its own": lambda f: own_key(f),
-    "people left out of the worlds": lambda f: [_cut(p) for p in f.rglob("nodes.csv")],
+    "people left out of the worlds": lambda f: list(map(_cut, f.rglob("nodes.csv"))),
     "worlds removed": lambda f: shutil.rmtree(f / "worlds"),
     "worlds replaced by one": lambda f: _one_world(f),
     "edges removed": lambda f: [p.write_text("source,target\n") for p in f.rglob("edges.csv")],

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.hostile.inputs import ESCAPE, TURNED
-from tests.torture.program import Program
+from tests.torture.program import Program, slowness
 from tests.torture.shared import DATA, FEW, Shared
 from tests.torture.trial import Bench, Trial, Work
 from tests.torture.verdicts import REFUSED, answer, must, nothing_left
@@ -25,8 +25,16 @@ with open(graph + "/nodes.csv") as file:
 _PRINTS = _RIGHT + 'print("node_id,score"); [print(row, 0.5, sep=",") for row in rows]\n'
 _WRITES = (
     _RIGHT
-    + 'open(scores, "w").write("node_id,score\\n" + "".join(row + ",0.5\\n" for row in rows))\n'
+    + """
+with open(scores, "w") as file:
+    file.write("node_id,score\\n" + "".join(row + ",0.5\\n" for row in rows))
+"""
 )
+_DEAF = "import signal; [signal.signal(n, signal.SIG_IGN) for n in (2, 15)]; time.sleep(1000)"
+_MANY = "f = open(scores, 'w'); [f.write('1,0.5\\n' * 10**6) for _ in range(100)]"
+_LOUD = "[sys.stderr.write('x' * 10**7) for _ in range(60)]"
+_EMPTIES = "open(graph + '/nodes.csv', 'w').close()"
+_REMOVES = "import shutil; shutil.rmtree(os.path.dirname(graph))"
 # A child in a session of its own, which nobody's process group holds.
 _CHILD = """
 if os.fork() == 0:
@@ -37,14 +45,18 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
-_NPY = "import struct; head = b\"{'descr': '<f8', 'fortran_order': False, 'shape': (%s,), }\"; open(scores, 'wb')"
-_NPY += ".write(b'\\x93NUMPY\\x01\\x00' + struct.pack('<H', len(head)) + head)"
+_NPY = """
+import struct
+head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (%s,), }"
+with open(scores, "wb") as file:
+    file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head)
+"""
 # By name: the program, whether it writes its scores to a file, whether it must be refused.
 PROGRAMS: dict[str, tuple[str, bool, bool]] = {
     "600 MB on stdout": ("[sys.stdout.write('x,1' * 10**6) for _ in range(200)]", False, True),
     "lines without end on stdout": ("while True: print('1,0.5')", False, True),
-    "600 MB of scores": ("f = open(scores, 'w'); [f.write('1,0.5\\n' * 10**6) for _ in range(100)]", True, True),
-    "600 MB on stderr": (_PRINTS + "[sys.stderr.write('x' * 10**7) for _ in range(60)]", False, False),
+    "600 MB of scores": (_MANY, True, True),
+    "600 MB on stderr": (_PRINTS + _LOUD, False, False),
     "lines on stderr, then failure": ("sys.stderr.write('x\\n' * 10**7); sys.exit(1)", False, True),
     "scores in a pipe": ("os.mkfifo(scores)", True, True),
     "scores in a folder": ("os.mkdir(scores)", True, True),
@@ -52,7 +64,7 @@ PROGRAMS: dict[str, tuple[str, bool, bool]] = {
     "scores in a link to a secret": ("os.symlink('/etc/passwd', scores)", True, True),
     "a file of a terabyte": ("open(scores, 'w').truncate(2**40)", True, True),
     "never ending": ("time.sleep(1000)", False, True),
-    "never ending, deaf to signals": ("import signal; [signal.signal(n, signal.SIG_IGN) for n in (2, 15)]; time.sleep(1000)", False, True),
+    "never ending, deaf to signals": (_DEAF, False, True),
     "a child in another session": (_CHILD + _PRINTS, False, False),
     "a child in another session, never ending": (_CHILD + "time.sleep(1000)", False, True),
     "a child that keeps stdout": ("if os.fork() == 0: time.sleep(300)\n" + _PRINTS, False, False),
@@ -62,13 +74,13 @@ PROGRAMS: dict[str, tuple[str, bool, bool]] = {
     "NUL": ("os.write(1, b'node_id,score\\n\\0,1\\n')", False, True),
     "killed": ("os.kill(os.getpid(), 9)", False, True),
     "stopped": ("os.kill(os.getpid(), 19)", False, True),
-    "writes into the graph": (_PRINTS + "open(graph + '/nodes.csv', 'w').write('')", False, False),
-    "removes everything": (_WRITES + "import shutil; shutil.rmtree(os.path.dirname(graph))", True, True),
+    "writes into the graph": (_PRINTS + _EMPTIES, False, False),
+    "removes everything": (_WRITES + _REMOVES, True, True),
     "locks its folder": (_PRINTS + "os.chmod(os.path.dirname(graph), 0)", False, False),
 }  # fmt: skip
 # As an array: the npz form reads .npy.
 _BOMBS = {"10**12 scores": 10**12, "10**30 scores": 10**30, "-1 scores": -1}
-_LIMIT = "3"
+_LIMIT = 3.0
 
 
 def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
@@ -87,7 +99,7 @@ def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
 def _words(bench: Bench, source: str, *, to_file: bool, form: str = "csv") -> list[str]:
     (bench.place / "own.py").write_text(_HEAD + textwrap.dedent(source))
     command = f"{sys.executable} -I -S own.py {{graph}} {'{scores}' if to_file else 'none'}"
-    rest = ["--time-limit", _LIMIT, "--graph-format", form, "--out", "out"]
+    rest = ["--time-limit", f"{_LIMIT * slowness():.1f}", "--graph-format", form, "--out", "out"]
     return [
         "audit",
         command,
@@ -110,7 +122,7 @@ def ran(source: str, *, to_file: bool, refused: bool = True, form: str = "csv") 
         verdict = bench.judged(ended)
         must((verdict == REFUSED) == refused, verdict)
         if refused:
-            must(ended.seconds < 20, f"{ended.seconds:.0f} s")
+            must(ended.seconds < 20 * slowness(), f"{ended.seconds:.0f} s")
             must(not (bench.place / "out").exists(), "a folder was made")
         return verdict
 
@@ -128,7 +140,8 @@ def _signalled(source: str, one: signal.Signals) -> Work:
         begun = time.monotonic()
         program.signal(one)
         ended = bench.wait(program, 60)
-        must(time.monotonic() - begun < 3, f"{time.monotonic() - begun:.1f} s until it heard")
+        seconds = time.monotonic() - begun
+        must(seconds < 3 * slowness(), f"{seconds:.1f} s until it heard")
         if one == signal.SIGINT:
             answer(ended, [130])
         else:
@@ -140,7 +153,7 @@ def _signalled(source: str, one: signal.Signals) -> Work:
 
 
 def _wait_for(path: Path) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 30 * slowness()
     while not path.exists():
         must(time.monotonic() < end, "the command was not started")
         time.sleep(0.02)

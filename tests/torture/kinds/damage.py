@@ -37,6 +37,10 @@ def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
             yield Trial(f"stored/{name}: bit at {place}, then run", on_stored(name, place))
     for number in range(12):
         yield Trial(f"checkpoint: bit or cut {number}, then resumed", _checkpoint(number))
+    yield from _of_exports(shared, seed)
+
+
+def _of_exports(shared: Shared, seed: random.Random) -> Iterator[Trial]:
     for name in ("key.json", *_files(shared.inputs / "exported" / "for-scoring")):
         place = seed.choice(_PLACES)
         yield Trial(f"exported/{name}: bit at {place}, then export", _exported(name, place))

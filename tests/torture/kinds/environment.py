@@ -24,16 +24,21 @@ _JOB = {
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 _SLURM = ("SLURM_JOB_ID", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_CPUS_PER_TASK", "SLURM_LOCALID")
 _FOLDERS = (
-    "FAIRGEAR_DATA",
-    "FAIRGEAR_CACHE",
-    "TMPDIR",
-    "HOME",
-    "XDG_CACHE_HOME",
-    "NUMBA_CACHE_DIR",
+    *("FAIRGEAR_DATA", "FAIRGEAR_CACHE", "NUMBA_CACHE_DIR"),
+    *("TMPDIR", "HOME", "XDG_CACHE_HOME"),
 )
 _PLACES = ("/dev/null", "/proc/nowhere", "x" * 300, "~nobody/x", ESCAPE, "", "relative")
-_OTHERS = {"COLUMNS": "-3", "LINES": "x", "TERM": ESCAPE, "NO_COLOR": "", "PYTHONIOENCODING": "ascii",
-           "DASK_SCHEDULER_ADDRESS": ESCAPE, "SOURCE_DATE_EPOCH": "x", "LANG": "C", "LC_ALL": "xx"}  # fmt: skip
+_OTHERS = {
+    "COLUMNS": "-3",
+    "LINES": "x",
+    "TERM": ESCAPE,
+    "NO_COLOR": "",
+    "PYTHONIOENCODING": "ascii",
+    "DASK_SCHEDULER_ADDRESS": ESCAPE,
+    "SOURCE_DATE_EPOCH": "x",
+    "LANG": "C",
+    "LC_ALL": "xx",
+}
 
 
 def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:

@@ -16,6 +16,20 @@ from tests.torture.verdicts import REFUSED, must
 
 _N = 60
 Parts = dict[str, Any]
+
+
+def _clique(first: int) -> Tensor:
+    return torch.combinations(torch.arange(first, first + 6)).T
+
+
+def _product(one: Tensor, other: Tensor) -> Tensor:
+    return torch.cartesian_prod(one, other).T
+
+
+def _loops(n: int) -> Tensor:
+    return torch.arange(n).repeat(2, 1)
+
+
 # Of the parts of a fine graph: other edges, features, groups, labels, numbers of people.
 _LINKS: dict[str, Callable[[int], Tensor]] = {
     "no edges": lambda n: torch.zeros(2, 0, dtype=torch.int64),
@@ -26,12 +40,12 @@ _LINKS: dict[str, Callable[[int], Tensor]] = {
     "a path": lambda n: torch.stack([torch.arange(n - 1), torch.arange(1, n)]),
     "a ring": lambda n: torch.stack([torch.arange(n), (torch.arange(n) + 1) % n]),
     "pairs": lambda n: torch.arange(n).reshape(-1, 2).T,
-    "cliques": lambda n: torch.cat([torch.combinations(torch.arange(i, i + 6)) for i in range(0, n, 6)]).T,
-    "bipartite": lambda n: torch.cartesian_prod(torch.arange(n // 2), torch.arange(n // 2, n)).T,
-    "between the groups alone": lambda n: torch.cartesian_prod(torch.arange(0, n, 2), torch.arange(1, n, 2)).T,
+    "cliques": lambda n: torch.cat([_clique(first) for first in range(0, n, 6)], dim=1),
+    "bipartite": lambda n: _product(torch.arange(n // 2), torch.arange(n // 2, n)),
+    "between the groups alone": lambda n: _product(torch.arange(0, n, 2), torch.arange(1, n, 2)),
     "within the groups alone": lambda n: torch.stack([torch.arange(n - 2), torch.arange(2, n)]),
-    "self-loops": lambda n: torch.arange(n).repeat(2, 1),
-    "self-loops and a ring": lambda n: torch.cat([torch.arange(n).repeat(2, 1), _LINKS["a ring"](n)], dim=1),
+    "self-loops": lambda n: _loops(n),
+    "self-loops and a ring": lambda n: torch.cat([_loops(n), _LINKS["a ring"](n)], dim=1),
     "every edge a hundred times": lambda n: _LINKS["a ring"](n).repeat(1, 100),
     "a past end": lambda n: torch.tensor([[0], [n]]),
     "a negative end": lambda n: torch.tensor([[0], [-1]]),
@@ -83,7 +97,8 @@ METHODS = ("logistic", "gear", "gear-paper", "graphsage", "boosting")
 
 def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
     """Each part with two of the methods; sizes; masks."""
-    for field, parts in (("edge_index", _LINKS), ("x", _FEATURES), ("sex", _GROUPS), ("y", LABELS)):
+    fields = {"edge_index": _LINKS, "x": _FEATURES, "sex": _GROUPS, "y": LABELS}
+    for field, parts in fields.items():
         for name, made in parts.items():
             for method in seed.sample(METHODS, 2):
                 yield Trial(f"{field}: {name}, {method}", trained({field: made}, method))
@@ -130,6 +145,7 @@ def _mask(which: Callable[[Tensor], Tensor]) -> Callable[[int], Tensor]:
     return lambda n: which(torch.arange(n))
 
 
+_PARTS = ("train", "val", "test")
 _MASKS: dict[str, dict[str, Callable[[int], Any]]] = {
     "nobody to train": {
         "train_mask": _mask(lambda i: i < 0),
@@ -141,10 +157,10 @@ _MASKS: dict[str, dict[str, Callable[[int], Any]]] = {
         "val_mask": _mask(lambda i: i >= 40),
         "test_mask": _mask(lambda i: i < 0),
     },
-    "everybody in all": {f"{part}_mask": _mask(lambda i: i >= 0) for part in ("train", "val", "test")},
+    "everybody in all": {f"{part}_mask": _mask(lambda i: i >= 0) for part in _PARTS},
     "one person each": {
         f"{part}_mask": _mask(lambda i, r=row: i == r)  # type: ignore[misc]
-        for row, part in enumerate(("train", "val", "test"))
+        for row, part in enumerate(_PARTS)
     },
-    "another length": {f"{part}_mask": lambda n: torch.ones(3, dtype=torch.bool) for part in ("train", "val", "test")},
+    "another length": {f"{p}_mask": lambda n: torch.ones(3, dtype=torch.bool) for p in _PARTS},
 }  # fmt: skip

@@ -93,7 +93,7 @@ def wide(columns: int) -> Work:
 
 
 def _threads() -> Work:
-    """A run that goes on with other threads gives what it would have given, or says that it may not."""
+    """A run that goes on with other threads gives what it would have given, or says otherwise."""
     command = COMMANDS["run gear"]
 
     def work(bench: Bench) -> str:

@@ -59,7 +59,8 @@ def _damaged(file: str, name: str) -> Work:
 def _facts(value: object) -> Work:
     def work(bench: Bench) -> str:
         sealed(bench.place / "stored", {}, nodes=value)
-        return _refused(bench)
+        # The arrays say it too.
+        return bench.judged(bench.run(COMMANDS[COMMAND], seconds=30), COMMAND)
 
     return work
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from tests.hostile import inputs
-from tests.torture.shared import DATA, FEW, Shared
+from tests.torture.shared import DATA, FEW, STORE, Shared
 from tests.torture.trial import Bench, Trial, Work
 from tests.torture.verdicts import REFUSED, must
 
@@ -30,7 +30,7 @@ FILES: dict[str, list[str]] = {
     ".dot": ["audit", "trained", *FEW, "--causal", "{}", "--out", "out"],
     ".txt": ["audit", "trained", *FEW, "--nodes", "{}", "--out", "out"],
     ".yml": ["run", "--config", "{}", "--out", "out"],
-    ".npy": ["store", "--edges", "{}", "--features", "t.parquet", "--sensitive", "sex", "--out", "out"],
+    ".npy": ["store", "--edges", "{}", *STORE[3:], "--sensitive", "sex", "--out", "out"],
 }  # fmt: skip
 _READS_ON = ("a million lines of comments", "deep JSON in a cell", "5,000 digits")
 _MUTATED = 30
