@@ -2,7 +2,8 @@
 # make test  set up, then run the tests
 # make check set up, then lint, types and layers
 # make bench set up, then measure speed and memory; ARGS="--quick" and others go to the command
-.PHONY: run test check bench setup clean
+# make torture set up, then kill, starve and mislead the program a thousand times; ARGS="--quick"
+.PHONY: run test check bench torture setup clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,6 +26,9 @@ check: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks.bench $(ARGS)
+
+torture: setup
+	$(BIN)/python -m tests.torture $(ARGS)
 
 setup: $(STAMP)
 

@@ -36,18 +36,24 @@ def main() -> int:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "compiled"))
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         shared = Shared(Path(folder))
-        shared.prepare(list(COMMANDS))
-        trials = []
+        shared.prepare(COMMANDS)
+        trials, names = [], set[tuple[str, str]]()
         for kind in typed.classes or KINDS:
             seed = random.Random(f"{typed.seed} {kind}")
             most, listed = KINDS[kind]
-            most = min(most, FEW if typed.quick else typed.trials or most)
-            found = chosen(listed(shared, seed), most, seed)
+            every = list(listed(shared, seed))
+            names |= {(kind, trial.name) for trial in every}
+            found = chosen(every, FEW if typed.quick else typed.trials or most, seed)
             trials += [(kind, trial) for trial in found if typed.name in trial.name]
-        found_rows = [known[k, t.name] for k, t in trials if (k, t.name) in known]
+        # Those of other calls stay, unless there is no such trial any more.
+        found_rows = [
+            row
+            for place, row in known.items()
+            if place in names or row.kind not in (typed.classes or KINDS)
+        ]
         left = [(kind, trial) for kind, trial in trials if (kind, trial.name) not in known]
         random.Random(typed.seed).shuffle(left)
-        with bar("trials", len(trials), done=len(found_rows)) as shown:
+        with bar("trials", len(trials), done=len(trials) - len(left)) as shown:
             for row in made(left, shared, typed.seed, typed.jobs):
                 found_rows.append(row)
                 shown.advance(1, {"failed": sum(r.verdict == FAILED for r in found_rows)})

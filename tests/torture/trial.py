@@ -15,7 +15,7 @@ from typing import Any
 from fairgear.errors import FairgearError
 from tests.torture import program, verdicts
 from tests.torture.program import Before, Ended, Program
-from tests.torture.shared import COMMANDS, PATIENCE, Shared, output
+from tests.torture.shared import COMMANDS, PATIENCE, QUICK, Shared, output
 from tests.torture.verdicts import FAILED, REFUSED, RESUMED, WORKED, Failed
 
 # Megabytes of a line of results that are kept.
@@ -74,7 +74,8 @@ class Bench:
 
     def again(self, command: str) -> str:
         """The same command gives the undisturbed results, and leaves nothing else."""
-        ended = self.run(COMMANDS[command])
+        start = Program.of if command in QUICK else Program.executed
+        ended = self.wait(start(self.place, COMMANDS[command]))
         verdicts.must(ended.status == 0, f"again: status {ended.status}: {ended.err[-200:]!r}")
         self.judged(ended, command)
         return RESUMED
