@@ -19,7 +19,7 @@ import pytest
 import torch
 import yaml
 
-from fairgear import code_cache, environment, text
+from fairgear import code_cache, environment, report, text
 from fairgear.auditing.adapters import folder as folder_adapter
 from fairgear.auditing.exchange import read_manifest
 from fairgear.cli import app
@@ -117,9 +117,15 @@ def no_memory_is_a_bug(patch: Patch) -> None:
     patch.setattr(app, "MemoryError", ZeroDivisionError, raising=False)
 
 
-@finds("read only", lambda shared: read_only.rooted("run", compiled=False))
-def a_cache_is_needed(patch: Patch) -> None:
-    patch.setattr(code_cache, "keep", lambda path, write: write(path))
+@finds("read only", lambda shared: read_only.rooted("report", compiled=True))
+def a_home_is_needed(patch: Patch) -> None:
+    original = report.write_page
+
+    def noted(audit: Any, path: Path) -> None:
+        Path(os.environ["HOME"], ".fairgear").touch()
+        original(audit, path)
+
+    patch.setattr(report, "write_page", noted)
 
 
 @finds("code", lambda shared: code.planted(code.files(shared)[0], keeps_mac=False))

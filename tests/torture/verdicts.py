@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,7 +79,8 @@ def results(path: Path) -> dict[str, str]:
     key, codes = path / "key.json", dict[str, str]()
     if key.exists():
         # Worlds have random codes, from a secret that differs from export to export.
-        held = json.loads(key.read_text().replace(str(path.parent), ""))
+        # Files of data are named with the folder that they are in.
+        held = json.loads(re.sub(r'"/[^"]*/([^"/]+)"', r'"\1"', key.read_text()))
         codes = {Path(world["path"]).stem: world["name"] for world in held["worlds"]}
         for world in held["worlds"]:
             del world["path"], world["scores"]

@@ -73,8 +73,10 @@ def probe(model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions) ->
                 return None
             try:
                 answer = model.predict(world, rows)
-            except FairgearError:
-                if world.protocol == "edgeless":
+            except FairgearError as error:
+                # A full disk, say, tells nothing about the model.
+                refused = isinstance(error.__cause__, OSError) and error.__cause__.errno is not None
+                if world.protocol == "edgeless" and not refused:
                     # It cannot work without edges, so it reads them.
                     return False
                 raise

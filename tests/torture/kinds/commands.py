@@ -136,7 +136,7 @@ def _signalled(source: str, one: signal.Signals) -> Work:
             "time.sleep(1000)", f"open({str(ready)!r}, 'w'); time.sleep(1000)"
         )
         program = Program.of(bench.place, _words(bench, source_ready, to_file=False))
-        _wait_for(ready)
+        _wait_for(ready, program)
         begun = time.monotonic()
         program.signal(one)
         ended = bench.wait(program, 60)
@@ -152,8 +152,10 @@ def _signalled(source: str, one: signal.Signals) -> Work:
     return work
 
 
-def _wait_for(path: Path) -> None:
+def _wait_for(path: Path, program: Program) -> None:
     end = time.monotonic() + 30 * slowness()
     while not path.exists():
-        must(time.monotonic() < end, "the command was not started")
+        if time.monotonic() > end:
+            program.signal(signal.SIGKILL)
+            must(False, f"the command was not started: {program.wait(60).err[-300:]!r}")
         time.sleep(0.02)
