@@ -20,7 +20,6 @@ from tests.hostile import inputs
 from tests.hostile.test_saved import changed
 from tests.torture.shared import COMMANDS, Shared
 from tests.torture.trial import Bench, Trial, Work
-from tests.torture.verdicts import must
 
 # Of the many places and values of each file.
 _EACH = 16
@@ -91,8 +90,7 @@ def _audited(number: int) -> Work:
         found: list[Any] = [new for _, new in changed(json.loads(path.read_text()))]
         path.write_text(json.dumps(bench.random.choice(found)))
         ended = bench.run(COMMANDS["audit"])
-        # Checksums are compared.
-        must(ended.status == 2, f"status {ended.status}")
-        return bench.judged(ended)
+        # The other value may be the one that was there.
+        return bench.judged(ended, "audit")
 
     return work
