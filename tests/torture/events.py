@@ -78,13 +78,17 @@ class Sites:
 
 
 class At:
-    """Something happens at the n-th of such calls, and at none after it."""
+    """Something happens at the n-th call, and at some after it; or at the n-th of that name."""
 
-    def __init__(self, number: int, act: Callable[[], None], *, on: int = 0) -> None:
-        self._left, self._act, self._again = number, act, on
+    def __init__(
+        self, number: int, act: Callable[[], None], *, on: int = 0, name: str | None = None
+    ) -> None:
+        self._left, self._act, self._again, self._name = number, act, on, name
 
     def __call__(self, event: str) -> None:
         """Hear of a call."""
+        if self._name not in (None, event):
+            return
         self._left -= 1
         if self._left < 0 and self._left >= -1 - self._again:
             self._act()

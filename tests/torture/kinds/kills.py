@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tests.torture.events import At, sent
 from tests.torture.program import Ended, Program
 from tests.torture.shared import COMMANDS, QUICK, Shared
-from tests.torture.trial import Bench, Trial
+from tests.torture.trial import Bench, Trial, Work
 from tests.torture.verdicts import answer, must, nothing_left
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
@@ -42,6 +42,16 @@ def at_call(command: str, one: signal.Signals, number: int, event: str) -> Trial
         return _judged(bench, command, one, ended)
 
     return Trial(f"{command}: {one.name} at call {number}, {event}", work)
+
+
+def at_name(command: str, one: signal.Signals, event: str) -> Work:
+    """The signal comes before the first call of that name."""
+
+    def work(bench: Bench) -> str:
+        ended = bench.run(COMMANDS[command], At(0, sent(one), name=event).install)
+        return _judged(bench, command, one, ended)
+
+    return work
 
 
 def _at_random(command: str, one: signal.Signals, moment: int, *, executed: bool) -> Trial:
