@@ -33,9 +33,10 @@ def safe_cell(text: str) -> str:
 
     Plain numbers stay as they are. What would steer a terminal that shows the file is written out.
     """
-    if _NUMBER.fullmatch(text):
-        return text
-    safe = _FORMULA.sub(r"\1\2'\3", visible(text))
+    shown = visible(text)
+    if _NUMBER.fullmatch(shown):
+        return shown
+    safe = _FORMULA.sub(r"\1\2'\3", shown)
     # A tab or a line's end may be skipped, and what follows be run.
     return f"'{safe}" if safe.startswith(("\t", "\r", "\n")) else safe
 
