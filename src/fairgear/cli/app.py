@@ -36,6 +36,9 @@ from fairgear.errors import FairgearError, LostRankError, UnfinishedError
 from fairgear.evidence import command
 from fairgear.version import installed_version
 
+# Characters of what the parser says.
+_LONGEST = 1000
+
 app = App(
     name="fairgear",
     help="Graph models that treat people alike, and the audit that shows it.",
@@ -89,8 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NotAccepted:
         return 2
     except CycloptsError as error:
-        # The parser's message has several lines; ours is one.
-        return _say(" ".join(str(error).split()) + " Next: see fairgear --help.", 2)
+        return _say(_misunderstood(error), 2)
     except (LostRankError, UnfinishedError) as error:
         return _say(str(error), 1)
     except FairgearError as error:
@@ -128,6 +130,13 @@ def _interrupts_heard() -> Iterator[None]:
         sys.unraisablehook = before
         for timer in waiting:
             timer.cancel()
+
+
+def _misunderstood(error: CycloptsError) -> str:
+    """The parser's message has several lines, and what was typed may be a book; ours is one."""
+    said = " ".join(str(error).split())
+    shown = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+    return f"{shown} Next: see fairgear --help."
 
 
 def _bug() -> int:
