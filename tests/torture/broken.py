@@ -169,7 +169,7 @@ def pipes_are_files(patch: Patch) -> None:
     patch.setattr(stat, "S_ISREG", lambda mode: True)
 
 
-@finds("environment", lambda shared: variables.given({"OMP_NUM_THREADS": "x"}))
+@finds("environment", lambda shared: variables.given({"NUMBA_NUM_THREADS": "x"}))
 def numbers_are_believed(patch: Patch) -> None:
     patch.setattr(environment, "whole_number", lambda name, *_: int(os.environ[name]))
 
