@@ -27,7 +27,7 @@ from fairgear.cli import app
 from fairgear.datasets import download
 from fairgear.graph.stored import folder as stored_folder
 from fairgear.graph.tables import encoding
-from fairgear.runs import config, execution
+from fairgear.runs import audits, config, execution
 from fairgear.runs.folder import RunFolder
 from tests.torture.events import At, error
 from tests.torture.kinds import (
@@ -191,6 +191,7 @@ def their_key_is_read(patch: Patch) -> None:
         return read_manifest(own if (own / "key.json").exists() else folder)
 
     patch.setattr(folder_adapter, "read_manifest", theirs)
+    patch.setattr(audits, "read_manifest", theirs)
 
 
 @finds("steering", lambda shared: steering.shown("column", steering.PAYLOADS["escape"]))
@@ -215,9 +216,11 @@ def others_may_enter(patch: Patch) -> None:
     patch.setattr(tempfile, "mkdtemp", open_to_all)
 
 
-@finds("graphs", lambda shared: graphs.trained({"y": graphs.LABELS["one class"]}, "logistic"))
-def any_data_can_be_learned(patch: Patch) -> None:
-    patch.setattr(execution, "check_trainable", lambda *_, **__: None)
+@finds("graphs", lambda shared: graphs.trained({"x": graphs.FEATURES["constants"]}, "logistic"))
+def features_always_vary(patch: Patch) -> None:
+    patch.setattr(
+        execution, "check_trainable", lambda graph, *_, **__: 1 / float(graph.x[:, 0].var())
+    )
 
 
 @finds("large", lambda shared: large.wide(30))

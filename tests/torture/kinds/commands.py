@@ -105,7 +105,7 @@ def _words(bench: Bench, source: str, *, to_file: bool, form: str = "csv") -> li
         "audit",
         command,
         *DATA,
-        *FEW[:6],
+        *FEW[:5],
         "--affected-people",
         "0",
         "--what-if-people",
@@ -121,6 +121,7 @@ def ran(source: str, *, to_file: bool, refused: bool | None = True, form: str = 
         words = _words(bench, source, to_file=to_file, form=form)
         ended = bench.run(words, seconds=60)
         verdict = bench.judged(ended)
+        must("fairgear --help" not in ended.err, "nothing was audited")
         must(refused is None or (verdict == REFUSED) == refused, verdict)
         if verdict == REFUSED:
             must(ended.seconds < 20 * slowness(), f"{ended.seconds:.0f} s")

@@ -50,7 +50,7 @@ _LINKS: dict[str, Callable[[int], Tensor]] = {
     "a past end": lambda n: torch.tensor([[0], [n]]),
     "a negative end": lambda n: torch.tensor([[0], [-1]]),
 }  # fmt: skip
-_FEATURES: dict[str, Callable[[int], Tensor]] = {
+FEATURES: dict[str, Callable[[int], Tensor]] = {
     "constants": lambda n: torch.ones(n, 3),
     "zeros": lambda n: torch.zeros(n, 3),
     "one column": lambda n: torch.arange(n).float()[:, None],
@@ -97,7 +97,7 @@ METHODS = ("logistic", "gear", "gear-paper", "graphsage", "boosting")
 
 def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
     """Each part with two of the methods; sizes; masks."""
-    fields = {"edge_index": _LINKS, "x": _FEATURES, "sex": _GROUPS, "y": LABELS}
+    fields = {"edge_index": _LINKS, "x": FEATURES, "sex": _GROUPS, "y": LABELS}
     for field, parts in fields.items():
         for name, made in parts.items():
             for method in seed.sample(METHODS, 2):

@@ -17,6 +17,8 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 _INTERRUPTED = 130
 # Of each signal, where it comes at random.
 _MOMENTS = 3
+# Calls that remove what is temporary.
+_CLEANING = ("os.remove", "os.rmdir", "open graph", "open fairgear-")
 # Calls that are neither a rename nor a sync.
 _OTHERS = 0.15
 
@@ -39,7 +41,7 @@ def at_call(command: str, one: signal.Signals, number: int, event: str) -> Trial
 
     def work(bench: Bench) -> str:
         ended = bench.run(COMMANDS[command], At(number, sent(one)).install)
-        return _judged(bench, command, one, ended)
+        return _judged(bench, command, one, ended, cleans=event.startswith(_CLEANING))
 
     return Trial(f"{command}: {one.name} at call {number}, {event}", work)
 
@@ -67,10 +69,14 @@ def _at_random(command: str, one: signal.Signals, moment: int, *, executed: bool
     return Trial(f"{command}: {one.name} at random moment {moment}, {how}", work)
 
 
-def _judged(bench: Bench, command: str, one: signal.Signals, ended: Ended) -> str:
+def _judged(
+    bench: Bench, command: str, one: signal.Signals, ended: Ended, *, cleans: bool = False
+) -> str:
+    """Of an interrupted command nothing is left; what it was about to remove, the next does."""
     if one == signal.SIGINT and ended.status >= 0:
         answer(ended, [_INTERRUPTED])
-        nothing_left(bench.place)
+        if not cleans:
+            nothing_left(bench.place)
     else:
         must(ended.status in (0, -one), f"status {ended.status} after {one.name}: {ended.err!r}")
     return bench.again(command)

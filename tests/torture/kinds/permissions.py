@@ -11,7 +11,9 @@ from tests.torture.shared import COMMANDS, Shared
 from tests.torture.trial import Bench, Trial, Work
 from tests.torture.verdicts import REFUSED, must
 
-_NONE, _READ, _WRITE = 0o000, 0o444, 0o333
+_NONE, _WRITE = 0o000, 0o333
+# The system, or the reader of a file, refuses.
+_STATUSES = (1, 2)
 # The command, what it may not use, and its mode.
 CASES: dict[str, tuple[str, str, int]] = {
     "an unreadable table": ("run", "p.csv", _NONE),
@@ -56,7 +58,7 @@ def refused(command: str, path: str, mode: int) -> Work:
         os.chmod(bench.shared.root, 0o755)
         ended = bench.run(COMMANDS[command], before)
         os.chmod(bench.place / path, 0o755)
-        verdict = bench.judged(ended, command)
+        verdict = bench.judged(ended, command, _STATUSES)
         # What need not be listed is found by its name.
         must(verdict == REFUSED or mode == _WRITE, "accepted")
         must(verdict != REFUSED or not (bench.place / "out").exists(), "a folder was made")
@@ -78,7 +80,7 @@ def _no_place(command: str, mode: int) -> Work:
 
         ended = bench.run([*typed, f"locked/{out}"], before)
         os.chmod(bench.place / "locked", 0o755)
-        verdict = bench.judged(ended, statuses=(1, 2))
+        verdict = bench.judged(ended, statuses=_STATUSES)
         must(verdict == REFUSED, "accepted")
         must(not list((bench.place / "locked").iterdir()), "something was made")
         return verdict
@@ -96,7 +98,7 @@ def _of_root(command: str) -> Work:
             as_nobody(bench.place, but=("roots",))
 
         (bench.place / "roots").mkdir(mode=0o700)
-        verdict = bench.judged(bench.run([*typed, f"roots/{out}"], before), statuses=(1, 2))
+        verdict = bench.judged(bench.run([*typed, f"roots/{out}"], before), statuses=_STATUSES)
         must(verdict == REFUSED, "accepted")
         return verdict
 
