@@ -46,11 +46,8 @@ def main() -> int:
             found = chosen(every, FEW if typed.quick else typed.trials or most, seed)
             trials += [(kind, trial) for trial in found if typed.name in trial.name]
         # Those of other calls stay, unless there is no such trial any more.
-        found_rows = [
-            row
-            for place, row in known.items()
-            if place in names or row.kind not in (typed.classes or KINDS)
-        ]
+        found_rows = [row for place, row in known.items() if place in names]
+        found_rows += [row for row in before if row.kind not in (typed.classes or KINDS)]
         left = [(kind, trial) for kind, trial in trials if (kind, trial.name) not in known]
         random.Random(typed.seed).shuffle(left)
         with bar("trials", len(trials), done=len(trials) - len(left)) as shown:

@@ -124,7 +124,14 @@ def a_home_is_needed(patch: Patch) -> None:
     patch.setattr(report, "write_page", noted)
 
 
-@finds("code", lambda shared: code.planted(code.files(shared)[0], keeps_mac=False))
+def _small(shared: Shared) -> str:
+    """What is compiled soonest."""
+    names = code.files(shared)
+    (folder,) = (shared.root / "code").iterdir()
+    return min(names, key=lambda name: (folder / name).stat().st_size)
+
+
+@finds("code", lambda shared: code.planted(_small(shared), keeps_mac=False))
 def every_file_is_trusted(patch: Patch) -> None:
     patch.setattr(hmac, "compare_digest", lambda one, other: True)
     # What follows the check is unpickled.

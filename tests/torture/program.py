@@ -155,6 +155,14 @@ def children() -> list[int]:
     return [int(pid) for pid in found if _runs(int(pid))]
 
 
+def children_after(seconds: float) -> list[int]:
+    """Those that are still there after some time on an idle machine."""
+    end = time.monotonic() + seconds * slowness()
+    while (left := children()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
+
+
 def end_children() -> None:
     """End them all, and those that become orphans by that."""
     for _ in range(20):

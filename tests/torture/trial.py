@@ -18,8 +18,10 @@ from tests.torture.program import Before, Ended, Program
 from tests.torture.shared import COMMANDS, PATIENCE, QUICK, Shared, output
 from tests.torture.verdicts import FAILED, REFUSED, RESUMED, WORKED, Failed
 
-# Megabytes of a line of results that are kept.
+# Characters of what a trial says that are kept.
 _SHOWN = 300
+# Seconds in which workers notice that who started them was killed.
+_GRACE = 4.0
 
 
 class Bench:
@@ -127,7 +129,7 @@ def conducted(kind: str, trial: Trial, shared: Shared, seed: int) -> Row:
         program.adopt_orphans()
         verdict = trial.work(bench)
         verdicts.must(verdict in (WORKED, REFUSED, RESUMED), f"no verdict: {verdict}")
-        left = program.children()
+        left = program.children_after(_GRACE)
         verdicts.must(not left, f"{len(left)} processes are left")
     except Failed as error:
         verdict, said = FAILED, str(error)
