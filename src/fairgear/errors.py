@@ -69,5 +69,6 @@ def of_the_machine(error: BaseException) -> bool:
 
 
 def _short(part: object) -> str:
-    text = str(part)
+    # What is written out is longer than it was.
+    text = visible(str(part)[: _SHOWN + 1])
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
