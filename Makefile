@@ -4,7 +4,8 @@
 # make types set up, then check the types for Windows, macOS and later Pythons
 # make docs  set up, then build the documentation into docs/_build/html; make linkcheck asks other hosts
 # make bench set up, then measure speed and memory; ARGS="--quick" and others go to the command
-.PHONY: run test check types docs linkcheck bench setup setup-docs clean
+# make torture set up, then kill, starve and mislead the program a thousand times; ARGS="--quick"
+.PHONY: run test check types docs linkcheck bench torture setup setup-docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -41,6 +42,9 @@ linkcheck: setup-docs
 
 bench: setup
 	$(BIN)/python -m benchmarks.bench $(ARGS)
+
+torture: setup
+	$(BIN)/python -m tests.torture $(ARGS)
 
 setup: $(STAMP)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fairgear import evidence
 from fairgear.delimited import filled
+from fairgear.errors import FileError
 from fairgear.evidence import FileHash, code_file, file_hash, folder_hashes, reading
 
 
@@ -98,3 +99,8 @@ def test_a_shell_takes_the_command_as_it_was_typed(words: list[str]) -> None:
     with evidence.command(["fairgear", *words]):
         assert shlex.split(evidence.typed_command()) == ["fairgear", *words]
     assert evidence.typed_command() == ""
+
+
+def test_a_folder_where_a_file_was_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="is a directory; allowed: a file one may read"):
+        file_hash(tmp_path, "data")

@@ -6,6 +6,7 @@ import os
 import signal
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -219,3 +220,22 @@ def test_a_temporary_folder_of_a_killed_process_goes_with_the_next(
         assert left not in (folder, other)
         assert folder.stat().st_mode & 0o777 == 0o700
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", [replacing, new_folder])
+def test_what_cannot_be_locked_does_not_stay(
+    kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, refused = os.open, list[Any]()
+
+    def full(path: Any, flags: int, *rest: Any, **named: Any) -> int:
+        if flags & os.O_CREAT or refused:
+            return original(path, flags, *rest, **named)
+        refused.append(path)
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", full)
+        with pytest.raises(FileError, match="Too many open files"), kind(tmp_path / "a.txt"):
+            pass
+    assert list(tmp_path.iterdir()) == []

@@ -57,6 +57,18 @@ class UndefinedMetricWarning(UserWarning):
     """A measure has no value on this input (a group without positives, say); it is NaN."""
 
 
+def of_the_machine(error: BaseException) -> bool:
+    """Whether memory or the system refused, which says nothing about what was asked of a model."""
+    cause = error.__cause__
+    while cause is not None:
+        # Errors of the system have a number.
+        if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno):
+            return True
+        cause = cause.__cause__
+    return False
+
+
 def _short(part: object) -> str:
-    text = str(part)
+    # What is written out is longer than it was.
+    text = visible(str(part)[: _SHOWN + 1])
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairgear.errors import FileError
+
 # What is read of the user's inside `reading` is this, if its path has no role of its own.
 DATA = "data"
 # The role of what a run has trained; the paths of such files are below the run's folder.
@@ -102,9 +104,13 @@ def note_known(role: str, path: str, sha256: str, size: int) -> None:
 
 def file_hash(path: Path, role: str, *, name: str | None = None) -> FileHash:
     """The hash of a file, read in chunks; `name` is its path in the result."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return FileHash(role, str(path) if name is None else name, digest, file.tell())
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return FileHash(role, str(path) if name is None else name, digest, file.tell())
+    except OSError as error:
+        got, step = (error.strerror or "an error").lower(), "check the path"
+        raise FileError(f"file {path}", got, "a file one may read", step) from error
 
 
 def folder_hashes(folder: Path, role: str, *, name: str | None = None) -> tuple[FileHash, ...]:

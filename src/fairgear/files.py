@@ -372,12 +372,18 @@ def _locked(make: Callable[[], str]) -> tuple[Path, int | None]:
         if not LOCKS:
             return path, None
         handle: int | None = None
-        with suppress(FileNotFoundError):
+        try:
             handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
             lock(handle)
             # Between its making and its locking somebody may have taken it for a leftover.
             if os.path.samestat(os.fstat(handle), os.lstat(path)):
                 return path, handle
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            _close(handle)
+            _remove(path)
+            raise
         _close(handle)
         _own.discard(path)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
@@ -109,6 +111,17 @@ def test_what_goes_wrong_elsewhere_is_an_error(worlds: Worlds) -> None:
 
     with pytest.raises(ParameterError, match="in the world 'attribute-only-rate-0-draw-0'"):
         seen(worlds, NeedsGroups())
+
+
+def test_a_full_disk_is_no_answer(worlds: Worlds) -> None:
+    class NeedsRoom(FakeModel):
+        def score(self, graph: SensitiveGraph) -> Tensor:
+            if not graph.edge_index.numel():
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return torch.full((len(graph.x),), 0.7)
+
+    with pytest.raises(ParameterError, match="No space left"):
+        seen(worlds, NeedsRoom())
 
 
 def test_what_could_not_be_asked_is_not_said() -> None:

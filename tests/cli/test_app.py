@@ -138,6 +138,13 @@ def run_heard(typed: list[str], err: Path) -> None:
     sys.exit(status)
 
 
+def test_a_book_that_is_typed_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--seed", "9" * 5000]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert len(said) < 1200
+
+
 def test_ctrl_c_is_status_130(tmp_path: Path) -> None:
     out, err = tmp_path / "out", tmp_path / "err"
     typed = ["run", "--out", str(out), "--set", "dim=8", "--device", "cpu"]

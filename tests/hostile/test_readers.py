@@ -71,6 +71,15 @@ def test_tables_and_graphs(name: str, tmp_path: Path) -> None:
         refused(lambda: read_graph(path, COLUMNS))
 
 
+def test_a_check_up_looks_at_no_text_that_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.parquet"
+    path.write_bytes(inputs.TABLES["text that is no UTF-8"][1]())
+    assert main(["data", str(path), "--label", "label", "--sensitive", "sex"]) == 2
+    assert "damaged" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", inputs.PT_FILES)
 def test_pyg_files(name: str, tmp_path: Path) -> None:
     path = tmp_path / "people.pt"

@@ -93,6 +93,8 @@ def test_the_folder_of_another_run_is_refused_before_any_work(made: Made, tmp_pa
 
 def test_wrong_arguments_are_refused_before_any_work(made: Made, tmp_path: Path) -> None:
     records = Records(tmp_path / "rows.csv")
+    with pytest.raises(ParameterError, match=r"--jobs: got 10001; allowed: .* at most 10,000"):
+        carry_out(toy_study(), tmp_path, records, jobs=10_001)
     with pytest.raises(ParameterError, match="--jobs: got -1; allowed: 0 or more"):
         carry_out(toy_study(), tmp_path, records, jobs=-1)
     with pytest.raises(ParameterError, match="--backend: got 'slurm'"):

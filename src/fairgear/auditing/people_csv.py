@@ -13,6 +13,7 @@ from pandas.api.types import is_numeric_dtype
 from pyarrow import csv
 
 from fairgear.files import replacing
+from fairgear.text import visible
 
 if TYPE_CHECKING:
     from fairgear.auditing.names import Names
@@ -30,11 +31,12 @@ _FORMULA = re.compile("(^|[;,|\\t\\r\\n])([\"'\\s]*)([=+\\-@\uff1d\uff0b\uff0d\u
 def safe_cell(text: str) -> str:
     """`text` so that no spreadsheet runs it: an apostrophe goes before what begins a formula.
 
-    Plain numbers stay as they are.
+    Plain numbers stay as they are. What would steer a terminal that shows the file is written out.
     """
-    if _NUMBER.fullmatch(text):
-        return text
-    safe = _FORMULA.sub(r"\1\2'\3", text)
+    shown = visible(text)
+    if _NUMBER.fullmatch(shown):
+        return shown
+    safe = _FORMULA.sub(r"\1\2'\3", shown)
     # A tab or a line's end may be skipped, and what follows be run.
     return f"'{safe}" if safe.startswith(("\t", "\r", "\n")) else safe
 

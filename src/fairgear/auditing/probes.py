@@ -11,7 +11,7 @@ from fairgear.auditing.adapters.base import ROUNDING, Adapter, Predictions
 from fairgear.auditing.world import World
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import MIXED
-from fairgear.errors import FairgearError
+from fairgear.errors import FairgearError, of_the_machine
 from fairgear.progress import bar
 
 _SENTENCES = {
@@ -82,9 +82,11 @@ def probe(model: Adapter, worlds: Worlds, rows: Tensor, factual: Predictions) ->
                 return None
             try:
                 answer = model.predict(world, rows)
-            except FairgearError:
-                if world.protocol == "edgeless":
-                    # It cannot work without edges, so it reads them.
+            except FairgearError as error:
+                asked = model.can_repeat and not of_the_machine(error)
+                if world.protocol == "edgeless" and asked:
+                    # It cannot work without edges, so it reads them. Scores that were computed
+                    # elsewhere can be damaged, which says nothing.
                     return False
                 raise
             if factual.how.changes(factual.labels, answer.labels).any():

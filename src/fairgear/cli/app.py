@@ -45,6 +45,8 @@ from fairgear.interruption import Terminated, watched
 from fairgear.progress import show_cursor
 from fairgear.version import installed_version
 
+# Characters of what the parser says.
+_LONGEST = 1000
 # Commands that go on where they were interrupted.
 _RESUMED = ("demo", "run", "compare", "tune", "reproduce", "judge")
 
@@ -115,8 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except tuple(_STATUS) as end:
         return _STATUS[type(end)]
     except CycloptsError as error:
-        # The parser's message has several lines; ours is one.
-        return _say(" ".join(str(error).split()) + " Next: see fairgear --help.", 2)
+        return _say(_misunderstood(error), 2)
     except (LostRankError, UnfinishedError) as error:
         return _say(str(error), 1)
     except FairgearError as error:
@@ -154,6 +155,13 @@ def _interrupts_heard() -> Iterator[None]:
         sys.unraisablehook = before
         for timer in waiting:
             timer.cancel()
+
+
+def _misunderstood(error: CycloptsError) -> str:
+    """The parser's message has several lines, and what was typed may be a book; ours is one."""
+    said = " ".join(str(error).split())
+    shown = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+    return f"{shown} Next: see fairgear --help."
 
 
 def _bug() -> int:

@@ -70,7 +70,10 @@ def read_parquet(path: Path) -> pd.DataFrame:
         file = parquet.ParquetFile(pa.BufferReader(found))
         # A few bytes may stand for millions of rows.
         check_size(file.metadata.num_rows, file.metadata.num_columns, f"file {path}")
-        return to_frame(file.read())
+        table = file.read()
+        # Text may be no UTF-8, which is noticed where somebody looks at it.
+        table.validate(full=True)
+        return to_frame(table)
 
 
 def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:

@@ -18,6 +18,8 @@ from fairgear.studies.spec import Cell, Study
 from fairgear.studies.task import check_folder, run_cell
 
 ALL_RUNS = "all runs"
+# More processes than any cluster of ours would have.
+_MOST_JOBS = 10_000
 
 
 def carry_out(
@@ -63,8 +65,9 @@ def carry_out(
 
 def check_jobs(jobs: int | None, backend: str) -> None:
     """Refuse a number of jobs or a backend that there is not."""
-    if jobs is not None and jobs < 0:
-        raise ParameterError("--jobs", jobs, "0 or more", "leave it out for one a core")
+    if jobs is not None and not 0 <= jobs <= _MOST_JOBS:
+        allowed = f"0 or more, at most {_MOST_JOBS:,}"
+        raise ParameterError("--jobs", jobs, allowed, "leave it out for one a core")
     check_backend(backend)
 
 
@@ -92,7 +95,8 @@ def finished(
         for device in devices:
             METHODS["gear"](device=device).torch_device()
     failed = 0
-    with open_pool(backend, jobs) as pool:
+    # A process that has nothing to do is not started.
+    with open_pool(backend, jobs and min(jobs, len(cells))) as pool:
         for outcome in outcomes(cells, run, pool):
             if outcome.row is None:
                 failed += 1

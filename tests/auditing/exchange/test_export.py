@@ -323,9 +323,35 @@ def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
         "fairgear exported worlds to, with key.json in it. Next: check the path, or export the "
         "worlds again."
     )
-    for content in (None, "{", "[]", '{"format": 4}', '{"format": 5, "worlds": [3]}'):
+    strange = ("{", "[]", '{"format": 4}', '{"format": 5, "worlds": [3]}')
+    for content in (None, *strange):
         if content is not None:
             (tmp_path / "key.json").write_text(content)
         with pytest.raises(FileError) as caught:
             read_manifest(tmp_path)
         assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("node_ids", 10**12),
+        ("node_ids", [3] * 60),
+        ("node_names", ["a"]),
+        ("audited", "all"),
+        ("draws", [[]]),
+        ("worlds", {"": 0}),
+        ("scores", "/etc/passwd"),
+        ("path", "worlds/../../../x"),
+    ],
+)
+def test_a_key_that_no_export_writes(
+    key: str, value: object, worlds: Worlds, tmp_path: Path
+) -> None:
+    export_worlds(worlds, tmp_path / "out", nodes=None)
+    path = tmp_path / "out" / "key.json"
+    held = json.loads(path.read_text())
+    (held["worlds"][0] if key in held["worlds"][0] else held)[key] = value
+    path.write_text(json.dumps(held))
+    with pytest.raises(FileError, match="of exported worlds"):
+        read_manifest(tmp_path / "out")

@@ -6,11 +6,12 @@ It stays with the auditor, beside the folder that is handed over.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fairgear.auditing.worlds import Worlds
+from fairgear.decoding import from_json
 from fairgear.documents import json_of, unsealed
 from fairgear.errors import FairgearError, FileError
 from fairgear.evidence import note_content
@@ -89,6 +90,15 @@ class Manifest:
     about: dict[str, Any]
     worlds: list[WorldEntry] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        """Refuse what no export writes."""
+        names = self.node_names if self.node_names is not None else self.node_ids
+        if len(set(self.node_ids)) < len(self.node_ids) or len(names) != len(self.node_ids):
+            raise ValueError("people twice, or other names than people")
+        for path in (path for world in self.worlds for path in (world.path, world.scores)):
+            if Path(path).is_absolute() or ".." in Path(path).parts:
+                raise ValueError(f"{path}, outside the folder")
+
     def to_dict(self) -> dict[str, Any]:
         """As it is in the file."""
         found: dict[str, Any] = json_ready({"format": FORMAT, **asdict(self)})
@@ -148,8 +158,7 @@ def read_manifest(folder: Path) -> Manifest:
         found = unsealed(json_of(content))
         if found.pop("format") != FORMAT:
             raise ValueError("another format")
-        found["worlds"] = [WorldEntry(**entry) for entry in found["worlds"]]
-        return Manifest(**{item.name: found.pop(item.name) for item in fields(Manifest)})
+        return from_json(Manifest, found)
     except (*DAMAGE, FairgearError, KeyError, TypeError, AttributeError) as error:
         got, step = f"no {MANIFEST} of exported worlds in it", "check the path"
         if (folder / _EARLIER).is_file():

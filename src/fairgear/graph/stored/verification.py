@@ -97,6 +97,8 @@ def check_content(
 ) -> None:
     """Refuse what the constructor of a graph takes on trust: features, groups and edges."""
     x, indptr, indices = (arrays[key] for key in ("x", "indptr", "indices"))
+    if meta.get("nodes", len(x)) != len(x):
+        raise GraphError("nodes", meta["nodes"], f"{len(x)}, as features have", "build it again")
     directed = bool(meta.get("directed", False))
     piece = max(1, _PIECE // max(1, x[:1].nbytes))
     for begin in range(0, max(1, len(x)), piece):

@@ -69,6 +69,14 @@ class Identity:
 
     def rows_of(self, ids: pd.Series) -> Rows:
         """The rows of these ids, −1 for unknown ones."""
+        if ids.dtype == object:
+            # 1 and True are equal, and are spelled differently.
+            return self._rows_of(ids)
+        # A list of edges names everybody several times.
+        codes, distinct = pd.factorize(ids, use_na_sentinel=False)
+        return self._rows_of(pd.Series(distinct))[codes]
+
+    def _rows_of(self, ids: pd.Series) -> Rows:
         if self.names is not None:
             known = pd.Index(self.names, dtype=object)
             return known.get_indexer(pd.Index(_texts(ids), dtype=object)).astype(np.int64)

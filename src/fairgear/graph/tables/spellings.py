@@ -163,7 +163,10 @@ def _read_numbers(cells: pd.Series, spelling: _Spelling, known: pd.Series) -> Re
     values = _placed(known, [float(text) for text in texts])
     words = [spelling.said] if spelling.said else []
     words += ["percentages are read as numbers"] if percent else []
-    shown = next((i for i, text in enumerate(texts) if text != bare.iloc[i]), 0)
+    shown = 0
+    if spelling.said:
+        pairs = enumerate(zip(texts, bare, strict=True))
+        shown = next((i for i, (text, cell) in pairs if text != cell), 0)
     example = f"{cells.iloc[shown]!r} as {texts[shown]}"
     return Reading(values, "percentages" if percent else "numbers", " and ".join(words), example)
 
