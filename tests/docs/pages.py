@@ -27,7 +27,7 @@ from fairgear.cli.app import main
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(
-    r"(?:<!-- (?P<mark>run|not run): (?P<why>[^\n]*) -->\n)?"
+    r"(?:<!-- (?P<mark>run|not run): (?P<why>[^\n]*) -->\n[ ]*)?"
     r"```(?P<kind>python|console)\n(?P<code>.*?)```\n(?:\n```text\n(?P<shown>.*?)```\n)?",
     flags=re.DOTALL,
 )

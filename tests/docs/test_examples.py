@@ -46,8 +46,6 @@ def _public() -> dict[str, Any]:
 PUBLIC = _public()
 
 
-# Trackers warn of what they themselves will change.
-@pytest.mark.filterwarnings("ignore:The ``noload``")
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_has_an_example_that_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from fairgear.methods.baselines.whole_graph import (
     WholeGraphNetwork,
     WholeGraphTask,
 )
+from fairgear.methods.saved import read_saved, write_saved
 from fairgear.tensor_files import read_tensors, write_tensors
 from fairgear.training import Checkpoint
 from tests.graphs import random_graph
@@ -138,9 +138,9 @@ def test_exact_batches_predict_as_the_whole_graph_does(
 ) -> None:
     whole = small(kind).fit(graph)
     whole.save(tmp_path)
-    about = json.loads((tmp_path / "model.json").read_text())
-    about["config"]["batch_size"] = 40
-    (tmp_path / "model.json").write_text(json.dumps(about))
+    saved = read_saved(tmp_path)
+    saved.about["config"]["batch_size"] = 40
+    write_saved(tmp_path, saved.about, saved.tensors, saved.facts)
     pieces = load_model(tmp_path, device="cpu")
     assert pieces.get_params()["batch_size"] == 40
     np.testing.assert_allclose(pieces.predict_proba(graph), whole.predict_proba(graph), atol=1e-5)

@@ -32,11 +32,7 @@ def main(control: int, report: int, folder: str, words: list[str]) -> None:
     for handle in (control, report):
         os.set_inheritable(handle, False)
     _adopt_orphans()
-    woken, wake = os.pipe()
-    os.set_blocking(wake, False)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+    woken = _signals()
     try:
         child = os.posix_spawnp(words[0], words, os.environ, setsigdef=_RESTORED)
     except OSError as error:
@@ -62,6 +58,20 @@ def main(control: int, report: int, folder: str, words: list[str]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     # Itself too, and where orphans are not adopted all that it can.
     os.killpg(0, signal.SIGKILL)
+
+
+def _signals() -> int:
+    """A pipe that gets a byte for each signal, the number of it."""
+    woken, wake = os.pipe()
+    if sys.platform != "win32":
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            # What is ignored, under nohup say, is so for the command too.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, lambda *_: None)
+    return woken
 
 
 def _adopt_orphans() -> None:
