@@ -36,6 +36,8 @@ ELSEWHERE = {
     "docs/development/your-own-causal-model.md": "docs/test_causal_models_page.py",
     "docs/development/your-own-method.md": "docs/test_own_method.py",
     "docs/guides/audit.md": "docs/test_auditing_page.py",
+    "docs/guides/continuous-auditing.md": "docs/test_continuous_auditing_page.py",
+    "docs/guides/experiment-tracking.md": "docs/test_experiment_tracking_page.py",
     "docs/guides/groups.md": "docs/test_groups_page.py",
     "docs/guides/large-graphs.md": "docs/test_large_graphs_page.py",
     "docs/guides/scores.md": "docs/test_scores_page.py",
@@ -91,7 +93,7 @@ def test_every_block_parses(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     # A page may speak of marks.
     marks = re.findall(
-        r"<!-- (?:not )?run\b(?:: [^\n]{3,} -->\n```)?", re.sub(r"`<.*?>`", "", text)
+        r"<!-- (?:not )?run\b(?:: [^\n]{3,} -->\n[ ]*```)?", re.sub(r"`<.*?>`", "", text)
     )
     assert all(mark.endswith("```") for mark in marks), (
         "a mark says why, on one line, above a block"

@@ -5,7 +5,6 @@ A defect is planted in this process; programs are forks of it.
 
 from __future__ import annotations
 
-import hmac
 import os
 import shutil
 import signal
@@ -133,9 +132,10 @@ def _small(shared: Shared) -> str:
 
 @finds("code", lambda shared: code.planted(_small(shared), keeps_mac=False))
 def every_file_is_trusted(patch: Patch) -> None:
-    patch.setattr(hmac, "compare_digest", lambda one, other: True)
-    # What follows the check is unpickled.
-    patch.setattr(code_cache, "_BYTES", 0)
+    checked = code_cache._checked
+    patch.setattr(
+        code_cache, "_checked", lambda path, stamp: checked(path, stamp) or code_cache._read(path)
+    )
 
 
 @finds("damage", lambda shared: damage.on_stored("x.npy", 0.75))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairgear.documents import sealed, unsealed
 from tests.hostile.inputs import ESCAPE
 from tests.hostile.storage import DAMAGE, bomb
 from tests.hostile.test_saved import WRONG
@@ -107,8 +108,9 @@ def _key(key: str, value: object) -> Work:
         _scored(bench)
         expected = _audited(bench)
         path = bench.place / "out" / "key.json"
-        held = json.loads(path.read_text())
-        path.write_text(json.dumps({**held, key: value}))
+        held = unsealed(json.loads(path.read_text()))
+        # Its hash is no secret: who changes it on purpose writes it anew.
+        path.write_text(json.dumps(sealed({**held, key: value})))
         verdict = bench.judged(bench.run(_SCORE, seconds=60))
         if verdict == WORKED:
             same(results(bench.place / "scored"), expected)
@@ -139,9 +141,9 @@ def _absolute() -> Work:
     def work(bench: Bench) -> str:
         _scored(bench)
         path = bench.place / "out" / "key.json"
-        held = json.loads(path.read_text())
+        held = unsealed(json.loads(path.read_text()))
         held["worlds"][0]["scores"] = str(bench.place / "scores")
-        path.write_text(json.dumps(held))
+        path.write_text(json.dumps(sealed(held)))
         verdict = bench.judged(bench.run(_SCORE, seconds=60))
         must(verdict == REFUSED, "a path outside the folder was read")
         return verdict
@@ -191,9 +193,9 @@ def _audited(bench: Bench) -> dict[str, str]:
 
 def own_key(folder: Path) -> None:
     """The right key, but for half of the audited people."""
-    held = json.loads((folder.parent / "key.json").read_text())
+    held = unsealed(json.loads((folder.parent / "key.json").read_text()))
     held["audited"] = held["audited"][::2]
-    (folder / "key.json").write_text(json.dumps(held))
+    (folder / "key.json").write_text(json.dumps(sealed(held)))
 
 
 def _cut(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import random
@@ -12,6 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from numba.core.registry import CPUDispatcher
+
+from fairgear.code_cache import CodeCache
 from tests.hostile.storage import DAMAGE, bomb
 from tests.torture.program import Program
 from tests.torture.shared import COMMANDS, PATIENCE, Shared
@@ -53,6 +57,7 @@ def files(shared: Shared) -> list[str]:
 
 def _note_code(place: Path) -> None:
     """Write down at the end which compiled functions were opened."""
+    _forget()
     opened: set[str] = set()
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
@@ -97,7 +102,16 @@ def _ran(bench: Bench) -> str:
 
 
 def _use(folder: Path) -> None:
+    _forget()
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
+
+
+def _forget() -> None:
+    """Functions that this process has compiled or loaded are loaded once more."""
+    for found in gc.get_objects():
+        if isinstance(found, CPUDispatcher) and isinstance(found._cache, CodeCache):
+            found._make_finalizer()()
+            found._reset_overloads()
 
 
 def _linked(folder: Path) -> None:
