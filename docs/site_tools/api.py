@@ -53,6 +53,8 @@ TYPES = [
     "fairgear.metrics.ratios.RateTest",
     "fairgear.causal.diagnostics.Shape",
     "fairgear.causal.edges.regression.EdgeQuality",
+    "fairgear.causal.edges.terms.Coefficients",
+    "fairgear.causal.edges.terms.EdgeTerms",
     "fairgear.methods.gear_paper.config.VaeConfig",
     "fairgear.auditing.affected.Affected",
     "fairgear.auditing.affected.Neighbor",

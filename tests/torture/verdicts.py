@@ -86,7 +86,7 @@ def results(path: Path) -> dict[str, str]:
         for world in held["worlds"]:
             del world["path"], world["scores"]
         worlds = sorted(held.pop("worlds"), key=lambda world: str(world["name"]))
-        found["key.json"] = json.dumps({**held, "worlds": worlds, "secret": ""})
+        found["key.json"] = json.dumps({**held, "worlds": worlds, "secret": "", "sha256": ""})
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path).as_posix()
         for code in filter(name.__contains__, codes):

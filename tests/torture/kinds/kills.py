@@ -14,7 +14,7 @@ from tests.torture.trial import Bench, Trial, Work
 from tests.torture.verdicts import answer, must, nothing_left
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-_INTERRUPTED = 130
+_STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 # Of each signal, where it comes at random.
 _MOMENTS = 3
 # Calls that remove what is temporary.
@@ -73,8 +73,8 @@ def _judged(
     bench: Bench, command: str, one: signal.Signals, ended: Ended, *, cleans: bool = False
 ) -> str:
     """Of an interrupted command nothing is left; what it was about to remove, the next does."""
-    if one == signal.SIGINT and ended.status >= 0:
-        answer(ended, [_INTERRUPTED])
+    if one in _STATUS and ended.status >= 0:
+        answer(ended, [_STATUS[one]])
         if not cleans:
             nothing_left(bench.place)
     else:

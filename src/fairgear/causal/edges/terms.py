@@ -31,7 +31,7 @@ class Coefficients:
     """logit p_ij = intercept + slope·likeness_ij + degree·(h_i + h_j) + groups[pair(s_i, s_j)].
 
     Where the attribute is a number there are no `groups`, and the last term is
-    difference·|z_i − z_j| + total·(z_i + z_j), z being s less its mean in standard deviations.
+    ``difference·|z_i − z_j| + total·(z_i + z_j)``, z being s less its mean in standard deviations.
 
     h_i = log(1 + number of neighbours of i other than j): how active i is in the rest of the
     graph. If j counted too, the edge would explain itself.
@@ -53,7 +53,7 @@ class Coefficients:
         return found
 
     def most(self, low: float, high: float, z: Floats) -> Floats:
-        """The largest difference·|a − z| for a from low to high."""
+        """The largest ``difference·|a − z|`` for a from low to high."""
         if self.difference < 0:
             return self.difference * np.maximum(np.maximum(low - z, z - high), 0.0)
         return self.difference * np.maximum(high - z, z - low)
@@ -97,7 +97,7 @@ class EdgeTerms(ABC):
         return np.asarray((sens - mean) / spread, dtype=np.float64)
 
     def between(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-        """The attributes of the pairs: `pair_of_groups`, or (m, 2), |z_i − z_j| and z_i + z_j."""
+        """The attributes of the pairs: `pair_of_groups`, or (m, 2), difference and sum."""
         if self.groups:
             return pair_of_groups(first, second)
         one, other = self.coded(first), self.coded(second)
