@@ -24,7 +24,7 @@ def trials(shared: Shared, seed: random.Random) -> Iterator[Trial]:
         yield Trial(f"audit of a command killed {number}", killed())
     for command in ("run", "audit", "export"):
         yield Trial(f"{command}: who may read what is about people", modes(command))
-    yield Trial("what an encoding tells of one person", _encoding())
+    yield Trial("a number of one person alone", _extremes())
 
 
 def killed() -> Work:
@@ -66,8 +66,8 @@ def modes(command: str) -> Work:
     return work
 
 
-def _encoding() -> Work:
-    """No number of one person, such as the highest income, stands in the model's folder."""
+def _extremes() -> Work:
+    """A number that one person alone has, such as the highest income, only its owner may read."""
 
     def work(bench: Bench) -> str:
         import pandas as pd
@@ -76,11 +76,14 @@ def _encoding() -> Work:
         people.loc[7, "income"] = 987_654_321
         people.loc[8, "debt"] = -123_456_789
         people.to_csv(bench.place / "p.csv", index=False)
-        ended = bench.run(COMMANDS["run"])
+        ended = bench.run(COMMANDS["run"], lambda: os.umask(0o022))
         must(ended.status == 0, f"status {ended.status}: {ended.err[-200:]!r}")
-        for path in (bench.place / "out" / "model").rglob("*.json"):
-            for number in ("987654321", "123456789"):
-                must(number not in path.read_text(), f"{path.name} has the number of one person")
+        for path in (bench.place / "out").rglob("*.*"):
+            mode = stat.S_IMODE(path.stat().st_mode)
+            open_to_others = path.is_file() and mode & 0o077
+            held = path.read_bytes() if open_to_others else b""
+            for number in (b"987654321", b"123456789"):
+                must(number not in held, f"others may read the number of one person in {path.name}")
         return WORKED
 
     return work
