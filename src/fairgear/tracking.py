@@ -44,7 +44,7 @@ def log_mlflow(
         >>> import fairgear as fg
         >>> from fairgear.testing import toy_graph
         >>> audit = fg.audit(lambda world: world.sens.float(), toy_graph(), what_if_people=0)
-        >>> mlflow.set_tracking_uri("sqlite:///mlflow.db")
+        >>> mlflow.set_tracking_uri("sqlite:///runs.db")
         >>> with mlflow.start_run() as run:
         ...     fg.tracking.log_mlflow(audit)
         >>> logged = mlflow.MlflowClient().get_run(run.info.run_id).data

@@ -26,8 +26,8 @@ def blocks(folder: Path, names: dict[str, Any]) -> Iterator[list[Block]]:
             patch.setenv(f"WANDB_{place}", str(folder))
         mlflow: Any = importlib.import_module("mlflow")
         before = mlflow.get_tracking_uri()
-        # Its default is said once for a process, in the folder where that was.
-        mlflow.set_tracking_uri(f"sqlite:///{folder / 'mlflow.db'}")
+        # A session that has begun keeps its folder.
+        importlib.import_module("wandb").teardown()
         yield run_blocks(PAGE, folder, names)
         mlflow.set_tracking_uri(before)
 

@@ -15,6 +15,7 @@ from tests.packaging.conftest import ROOT, Archives
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # What Git knows of, without asking it: an sdist has no repository.
 TREES = ("src", "tests", "benchmarks", "docs", "examples", "packaging")
+MADE = [line[1:] for line in (ROOT / ".gitignore").read_text().splitlines() if line[:1] == "/"]
 
 
 def tree(folder: Path) -> set[str]:
@@ -23,7 +24,9 @@ def tree(folder: Path) -> set[str]:
     return {
         path.relative_to(folder).as_posix()
         for path in found
-        if "__pycache__" not in path.parts and not path.name.endswith((".pyc", ".lock"))
+        if "__pycache__" not in path.parts
+        and not path.name.endswith((".pyc", ".lock"))
+        and not path.relative_to(ROOT).as_posix().startswith(tuple(MADE))
     }
 
 

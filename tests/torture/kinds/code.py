@@ -48,7 +48,8 @@ def files(shared: Shared) -> list[str]:
         kept = Path(os.environ["NUMBA_CACHE_DIR"]) / folder.name
         place = shared.place("compiled")
         program = Program.of(place, COMMANDS[COMMAND], lambda: _note_code(place))
-        must(program.wait(10 * PATIENCE).status == 0, "an undisturbed run failed")
+        ended = program.wait(10 * PATIENCE)
+        must(ended.status == 0, f"undisturbed: status {ended.status}, {ended.err[-1000:]}")
         folder.mkdir(parents=True, mode=0o700)
         for name in ("secret", *json.loads((place / ".code.json").read_text())):
             shutil.copy2(kept / name, folder)
@@ -108,8 +109,10 @@ def _use(folder: Path) -> None:
 
 def _forget() -> None:
     """Functions that this process has compiled or loaded are loaded once more."""
+    # Frozen objects are not among those that are listed.
+    gc.unfreeze()
     for found in gc.get_objects():
-        if isinstance(found, CPUDispatcher) and isinstance(found._cache, CodeCache):
+        if type(found) is CPUDispatcher and isinstance(found._cache, CodeCache):
             found._make_finalizer()()
             found._reset_overloads()
 
