@@ -1,12 +1,16 @@
 """Links: who is predicted to be linked to whom, and whether that would change in another world."""
 
 from fairgear.links.base import LINK_METHODS, LinkModel, PairScorer
+from fairgear.links.metrics import LINK_METRICS
 from fairgear.links.pairs import Pairs, without_pairs
+from fairgear.links.result import LinkAudit
 from fairgear.links.split import NEGATIVES, LinkSplit, split_links
 
 __all__ = [
     "LINK_METHODS",
+    "LINK_METRICS",
     "NEGATIVES",
+    "LinkAudit",
     "LinkModel",
     "LinkSplit",
     "PairScorer",
