@@ -1,6 +1,7 @@
 """Links: who is predicted to be linked to whom, and whether that would change in another world."""
 
 from fairgear.links.base import LINK_METHODS, LinkModel, PairScorer
+from fairgear.links.lists import top_lists
 from fairgear.links.metrics import LINK_METRICS
 from fairgear.links.pairs import Pairs, without_pairs
 from fairgear.links.result import LinkAudit
@@ -16,5 +17,6 @@ __all__ = [
     "PairScorer",
     "Pairs",
     "split_links",
+    "top_lists",
     "without_pairs",
 ]
