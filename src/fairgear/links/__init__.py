@@ -1,6 +1,9 @@
 """Links: who is predicted to be linked to whom, and whether that would change in another world."""
 
+from fairgear.links.audit import audit_links
 from fairgear.links.base import LINK_METHODS, LinkModel, PairScorer
+from fairgear.links.command import LinkCommand
+from fairgear.links.given import GivenLinks
 from fairgear.links.lists import top_lists
 from fairgear.links.metrics import LINK_METRICS
 from fairgear.links.pairs import Pairs, without_pairs
@@ -11,11 +14,14 @@ __all__ = [
     "LINK_METHODS",
     "LINK_METRICS",
     "NEGATIVES",
+    "GivenLinks",
     "LinkAudit",
+    "LinkCommand",
     "LinkModel",
     "LinkSplit",
     "PairScorer",
     "Pairs",
+    "audit_links",
     "split_links",
     "top_lists",
     "without_pairs",
