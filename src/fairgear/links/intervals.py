@@ -248,7 +248,8 @@ class PairBootstrap:
             return transformed
 
         product, units = self.drawn_sums(columns)
-        margin = self.margin((along(product), along(units)))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            margin = self.margin((along(product), along(units)))
         middle = math.atanh(min(math.sqrt(value), _EDGE))
         tail = 1 - self.level
         margin *= math.sqrt(chdtri(max(1, x.shape[1]), tail) / chdtri(1, tail))
