@@ -41,7 +41,7 @@ from fairgear.metrics.inputs import Floats, Integers
 ROWS = RESULTS / "link_coverage.csv"
 NAMES = ("map, 400", "map, 4,000", "blocks, 1,000", "synthetic, 2,000")
 RATES = (0.0, 0.01, 0.05, 0.2)
-REPETITIONS, BOOTSTRAPPED = 300, 200
+REPETITIONS, BOOTSTRAPPED = 300, 100
 # The rates of pairs within a group and of others, and how far linked pairs score above others.
 SIDES, SHIFT = (0.3, 0.4), 1.0
 
