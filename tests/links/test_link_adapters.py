@@ -80,18 +80,27 @@ class AlikeModule(nn.Module):
 
 
 SCRIPT = """
-import sys
-import pandas as pd
-nodes = pd.read_csv(sys.argv[1] + "/nodes.csv").set_index("node_id")
-edges = pd.read_csv(sys.argv[1] + "/edges.csv")
-pairs = pd.read_csv(sys.argv[1] + "/pairs.csv")
-features = nodes[[name for name in nodes if name.startswith("x")]]
-apart = features.loc[pairs.source].to_numpy() - features.loc[pairs.target].to_numpy()
-pairs["score"] = -(apart ** 2).sum(axis=1)
-# In any order, either end first, and more columns than are read.
-pairs = pairs.sample(frac=1, random_state=0).rename(columns=dict(source="target", target="source"))
-out = sys.argv[2] if len(sys.argv) > 2 else sys.stdout
-pairs.assign(edges=len(edges)).to_csv(out, index=False)
+import csv, struct, sys
+
+def table(name):
+    with open(f"{sys.argv[1]}/{name}.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+def single(text):
+    return struct.unpack("f", struct.pack("f", float(text)))[0]
+
+people = {
+    row["node_id"]: [single(value) for name, value in row.items() if name.startswith("x")]
+    for row in table("nodes")
+}
+assert table("edges")
+out = open(sys.argv[2], "w") if len(sys.argv) > 2 else sys.stdout
+print("extra,target,score,source", file=out)
+# In another order, either end first, and more columns than are read.
+for row in reversed(table("pairs")):
+    both = zip(people[row["source"]], people[row["target"]])
+    score = -sum((a - b) ** 2 for a, b in both)
+    print(f"0,{row['source']},{score!r},{row['target']}", file=out)
 """
 
 
