@@ -23,6 +23,20 @@ class PairScorer(ABC):
 
     Args:
         graph: without the pairs in question.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.links import PairScorer
+        >>> from fairgear.testing import toy_graph
+        >>> class SameGroup(PairScorer):
+        ...     def pairs(self, ends):
+        ...         one, other = self.graph.sens[ends]
+        ...         return (one == other).double().numpy()
+        >>> scorer = SameGroup(toy_graph())
+        >>> scorer.pairs(torch.tensor([[0], [0]])).tolist()
+        [1.0]
+        >>> scorer.block(torch.tensor([2, 4])).shape
+        (2, 160)
     """
 
     def __init__(self, graph: SensitiveGraph) -> None:
@@ -47,7 +61,24 @@ class PairScorer(ABC):
 
 
 class LinkModel(ABC):
-    """Says how likely people are linked; `fit` learns from a split and returns self."""
+    """Says how likely people are linked; `fit` learns from a split and returns self.
+
+    Example:
+        >>> from fairgear.links import LinkModel, PairScorer, split_links
+        >>> from fairgear.testing import toy_graph
+        >>> class Degrees(PairScorer):
+        ...     def pairs(self, ends):
+        ...         degree = self.graph.edge_index[0].bincount(minlength=len(self.graph.x))
+        ...         return degree[ends].prod(dim=0).double().numpy()
+        >>> class Popular(LinkModel):
+        ...     def fit(self, split, *, checkpoint=None):
+        ...         return self
+        ...     def scorer(self, graph):
+        ...         return Degrees(graph)
+        >>> split = split_links(toy_graph())
+        >>> Popular().fit(split).score(split.input, split.test.ends).shape
+        (138,)
+    """
 
     name: ClassVar[str]
     threshold_: float | None = None
