@@ -46,6 +46,14 @@ class PairScorer(ABC):
     def pairs(self, ends: Tensor) -> Floats:
         """Scores (m,) of pairs of rows (2, m): the higher, the likelier a link."""
 
+    def vectors(self) -> tuple[Tensor, Tensor] | None:
+        """Two (n, d) whose products of rows, of a first and a second end, are the scores.
+
+        None where scores are not such products. Where they are, up to rounding and a function that
+        rises, lists are found without scoring everybody.
+        """
+        return None
+
     def block(self, rows: Tensor) -> Floats:
         """Scores (b, n) of some people with everybody, themselves included.
 
