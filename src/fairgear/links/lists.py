@@ -89,9 +89,9 @@ class _Products:
         self._scorer, self._left_out = scorer, left_out
         self._slow = _Blocks(scorer, left_out)
         canonical = scorer.graph.canonical
-        first, second = (one.detach().cpu() for one in vectors)
-        if not canonical.sorted:
-            first, second = first[canonical.rows], second[canonical.rows]
+        first, second = (one.detach().cpu()[canonical.rows] for one in vectors)
+        if vectors[0] is vectors[1]:
+            first = second
         self._factors = Factors(first, second)
 
     def best(self, rows: Tensor, k: int) -> Integers:

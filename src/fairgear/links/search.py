@@ -17,6 +17,7 @@ from fairgear.errors import ParameterError
 
 Floats = NDArray[np.float32]
 Row = Floats
+Scores = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 # A tile of 512 × 8,192 float32 products is 16 MiB, whatever the number of people.
@@ -34,17 +35,20 @@ class Factors:
     """
 
     def __init__(self, first: Tensor, second: Tensor) -> None:
-        for vectors in (first, second):
-            if vectors.shape != first.shape or not bool(torch.isfinite(vectors).all()):
-                got = f"shapes {tuple(first.shape)} and {tuple(second.shape)}, or infinite numbers"
-                step = "let the model give finite vectors"
-                raise ParameterError("vectors of people", got, "finite, of one shape", step)
+        d = first.shape[-1]
         self._second = second.float().contiguous()
         self._first = self._second if first is second else first.float().contiguous()
-        d, longest = first.shape[1], float(self._second.double().norm(dim=1).max())
+        norms = [vectors.norm(dim=-1) for vectors in (self._first, self._second)]
+        finite = all(bool(torch.isfinite(norm).all()) for norm in norms)
+        if first.shape != second.shape or first.dim() != 2 or not finite:
+            got = f"shapes {tuple(first.shape)} and {tuple(second.shape)}, or infinite numbers"
+            step = "let the model give finite vectors"
+            raise ParameterError("vectors of people", got, "finite, of one shape", step)
+        # A little more than they are: norms are rounded too.
+        longest = 1.001 * float(norms[1].max())
         # Twice the error of a product: Higham's bound for a sum of d rounded products of rounded
         # factors; small numbers lose digits below the smallest normal one.
-        self._slack = 2 * (d + 4) * 2.0**-24 * longest, 2 * d * 2.0**-125
+        self._slack = 2.002 * (d + 4) * 2.0**-24 * longest * norms[0].double() + d * 2.0**-124
 
     def candidates(self, numbers: Tensor, k: int, out: tuple[Integers, Integers]) -> _Found:
         """Who may be among the best k of some people.
@@ -55,10 +59,8 @@ class Factors:
             out: places in `numbers` and people who are left out there, each place's together.
         """
         rows = self._first[numbers]
-        norms = rows.double().norm(dim=1)
-        slack = (self._slack[0] * norms + self._slack[1]).float().nextafter(torch.tensor(torch.inf))
         begin, hidden = _lists(out, len(rows))
-        found = _Found(len(rows), k)
+        found = _Found(len(rows), k, self._slack[numbers].numpy())
         buffer = torch.empty(len(rows), _COLUMNS)
         for left in range(0, len(self._second), _COLUMNS):
             tile = self._second[left : left + _COLUMNS]
@@ -70,7 +72,7 @@ class Factors:
                 products.numpy(),
                 left,
                 k,
-                slack.numpy(),
+                found.slack,
                 begin,
                 hidden,
                 found.values,
@@ -84,9 +86,10 @@ class Factors:
 class _Found:
     """Candidates of some people."""
 
-    def __init__(self, people: int, k: int) -> None:
+    def __init__(self, people: int, k: int, slack: Scores) -> None:
         room = _ROOM * k + _LEAST
-        self.values = np.empty((people, room), dtype=np.float32)
+        self.k, self.slack = k, slack
+        self.values = np.full((people, room), -np.inf, dtype=np.float32)
         self.numbers = np.empty((people, room), dtype=np.int64)
         self.counts = np.zeros(people, dtype=np.int64)
         self.crowded = np.zeros(people, dtype=np.bool_)
@@ -94,8 +97,12 @@ class _Found:
 
     def pairs(self) -> tuple[Integers, Integers]:
         """Places and candidates of all who are not crowded."""
+        room = self.values.shape[1]
         counts = np.where(self.crowded, 0, self.counts)
-        kept = np.arange(self.numbers.shape[1]) < counts[:, None]
+        filled = np.arange(room) < counts[:, None]
+        values = np.where(filled, self.values, -np.inf).astype(np.float64)
+        lowest = np.partition(values, room - self.k, axis=1)[:, room - self.k] - self.slack
+        kept = filled & (values >= lowest[:, None])
         return np.nonzero(kept)[0], self.numbers[kept]
 
 
@@ -111,7 +118,7 @@ def _scan(
     products: Floats,
     left: int,
     k: int,
-    slack: Floats,
+    slack: Scores,
     begin: Integers,
     hidden: Integers,
     values: Floats,
