@@ -4,6 +4,7 @@ from fairgear.links.base import LINK_METHODS, LinkModel, PairScorer
 from fairgear.links.lists import top_lists
 from fairgear.links.pairs import Pairs, without_pairs
 from fairgear.links.split import NEGATIVES, LinkSplit, split_links
+from fairgear.links.truth import link_probability
 
 __all__ = [
     "LINK_METHODS",
@@ -12,6 +13,7 @@ __all__ = [
     "LinkSplit",
     "PairScorer",
     "Pairs",
+    "link_probability",
     "split_links",
     "top_lists",
     "without_pairs",
