@@ -70,12 +70,13 @@ def whole_tensors(graph: SensitiveGraph, z: Tensor, rows: Tensor) -> Tensor:
     return torch.cat(found)
 
 
-def measured(make: Callable[[], Tensor]) -> tuple[float, float, Tensor]:
+def measured(make: Callable[[], Tensor], threads: int) -> tuple[float, float, Tensor]:
     """Seconds, gigabytes at the peak, and the lists, in a process of its own."""
     context = get_context("fork")
     mine, theirs = context.Pipe()
 
     def work() -> None:
+        torch.set_num_threads(threads)
         begin = time.perf_counter()
         lists = make()
         took = time.perf_counter() - begin
@@ -91,6 +92,9 @@ def measured(make: Callable[[], Tensor]) -> tuple[float, float, Tensor]:
 
 def main(n: int = PEOPLE, asked: int = ASKED) -> None:
     """Print seconds for a thousand lists and the peak of memory of each way."""
+    # A process with several threads cannot be forked safely.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     graph, z = drawn(n)
     _ = graph.canonical.csr
     rows = torch.arange(0, n, n // asked)[:asked]
@@ -108,7 +112,7 @@ def main(n: int = PEOPLE, asked: int = ASKED) -> None:
     known: Tensor | None = None
     for _ in range(TURNS):
         for name, (some, make) in ways.items():
-            took, peak, lists = measured(lambda make=make, some=some: make(some))  # type: ignore[misc]
+            took, peak, lists = measured(lambda make=make, some=some: make(some), threads)  # type: ignore[misc]
             known = lists if known is None else known
             # float32 may swap two that are nearly equal.
             alike = float((lists == known[: len(lists)]).double().mean())
@@ -117,7 +121,7 @@ def main(n: int = PEOPLE, asked: int = ASKED) -> None:
             before = best.get(name, (float("inf"), 0.0))
             best[name] = min(before[0], 1000 * took / len(some)), max(before[1], peak)
     first = best["fairgear"][0]
-    print(f"{n:,} people, {len(rows):,} lists of {K}, {torch.get_num_threads()} threads")
+    print(f"{n:,} people, {len(rows):,} lists of {K}, {threads} threads")
     for name, (took, peak) in best.items():
         print(f"{name:25} {took:9.2f} s for 1,000 lists ({took / first:6.2f} x), {peak:5.2f} GB")
 
