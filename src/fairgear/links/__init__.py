@@ -2,13 +2,17 @@
 
 from fairgear.links.base import LINK_METHODS, LinkModel, PairScorer
 from fairgear.links.lists import top_lists
+from fairgear.links.metrics import LINK_METRICS
 from fairgear.links.pairs import Pairs, without_pairs
+from fairgear.links.result import LinkAudit
 from fairgear.links.split import NEGATIVES, LinkSplit, split_links
 from fairgear.links.truth import link_probability
 
 __all__ = [
     "LINK_METHODS",
+    "LINK_METRICS",
     "NEGATIVES",
+    "LinkAudit",
     "LinkModel",
     "LinkSplit",
     "PairScorer",
