@@ -2,6 +2,7 @@
 
 from fairgear.links.base import LINK_METHODS, LinkModel, PairScorer
 from fairgear.links.lists import top_lists
+from fairgear.links.methods import LinkGear, LinkGearConfig, load_link_model
 from fairgear.links.metrics import LINK_METRICS
 from fairgear.links.pairs import Pairs, without_pairs
 from fairgear.links.result import LinkAudit
@@ -13,11 +14,14 @@ __all__ = [
     "LINK_METRICS",
     "NEGATIVES",
     "LinkAudit",
+    "LinkGear",
+    "LinkGearConfig",
     "LinkModel",
     "LinkSplit",
     "PairScorer",
     "Pairs",
     "link_probability",
+    "load_link_model",
     "split_links",
     "top_lists",
     "without_pairs",
