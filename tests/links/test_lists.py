@@ -13,6 +13,8 @@ from torch import Tensor
 from fairgear.errors import FairgearError
 from fairgear.graph import SensitiveGraph
 from fairgear.links import PairScorer, lists, search, top_lists
+from fairgear.links.methods.heads import HEADS
+from fairgear.links.methods.network import NetworkScorer
 from tests.graphs import linked_graph, random_graph
 
 
@@ -199,3 +201,15 @@ def test_vectors_that_are_not_finite_are_refused() -> None:
     scorer.second[3, 2] = torch.inf
     with pytest.raises(FairgearError, match="vectors of people"):
         top_lists(scorer, torch.tensor([0]), 3)
+
+
+@pytest.mark.parametrize("head", ["dot", "bilinear", "mlp"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_networks_put_the_same_people_first_by_their_vectors(head: str, directed: bool) -> None:
+    graph = linked_graph(directed=directed, weighted=False)
+    torch.manual_seed(0)
+    scorer = NetworkScorer(graph, torch.randn(30, 6), HEADS[head](6, directed))
+    rows = torch.tensor([4, 17])
+    found = top_lists(scorer, rows, 8, exclude=graph)
+    assert (scorer.vectors() is None) == (head == "mlp")
+    assert found.tolist() == [by_sorting(scorer, int(row), 8, graph) for row in rows]

@@ -46,9 +46,9 @@ class Factors:
             raise ParameterError("vectors of people", got, "finite, of one shape", step)
         # A little more than they are: norms are rounded too.
         longest = 1.001 * float(norms[1].max())
-        # Twice the error of a product: Higham's bound for a sum of d rounded products of rounded
-        # factors; small numbers lose digits below the smallest normal one.
-        self._slack = 2.002 * (d + 4) * 2.0**-24 * longest * norms[0].double() + d * 2.0**-124
+        # Twice the error of two products, ours and the model's: Higham's bound for a sum of d
+        # rounded products of rounded factors, and what numbers below the smallest normal one lose.
+        self._slack = 4.004 * (d + 4) * 2.0**-24 * longest * norms[0].double() + d * 2.0**-123
 
     def candidates(self, numbers: Tensor, k: int, out: tuple[Integers, Integers]) -> _Found:
         """Who may be among the best k of some people.

@@ -14,7 +14,7 @@ from torch import Tensor
 from fairgear.graph import SensitiveGraph
 from fairgear.links.base import LINK_METHODS, Floats
 from fairgear.links.methods.base import LinkMethod, SymmetricScorer, without_selves
-from fairgear.links.methods.heads import PairHead
+from fairgear.links.methods.heads import PairHead, ProductHead
 from fairgear.links.methods.nodes import (
     PairCenc,
     PairGcn,
@@ -54,6 +54,13 @@ class NetworkScorer(SymmetricScorer):
             for part in torch.split(self.ordered(ends), _CHUNK, dim=1)
         ]
         return _probabilities(torch.cat(parts))
+
+    @torch.no_grad()
+    def vectors(self) -> tuple[Tensor, Tensor] | None:
+        """What both people bring to a product, if the head is one; its sigmoid rises."""
+        if not isinstance(self.head, ProductHead):
+            return None
+        return self.head.left(self.z), self.head.right(self.z)
 
     @torch.no_grad()
     def block(self, rows: Tensor) -> Floats:
