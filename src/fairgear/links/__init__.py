@@ -7,6 +7,7 @@ from fairgear.links.metrics import LINK_METRICS
 from fairgear.links.pairs import Pairs, without_pairs
 from fairgear.links.result import LinkAudit
 from fairgear.links.split import NEGATIVES, LinkSplit, split_links
+from fairgear.links.times import edge_times
 from fairgear.links.truth import link_probability
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "LinkSplit",
     "PairScorer",
     "Pairs",
+    "edge_times",
     "link_probability",
     "load_link_model",
     "split_links",
