@@ -1,6 +1,9 @@
 """Links: who is predicted to be linked to whom, and whether that would change in another world."""
 
+from fairgear.links.audit import audit_links
 from fairgear.links.base import LINK_METHODS, LinkModel, PairScorer
+from fairgear.links.command import LinkCommand
+from fairgear.links.given import GivenLinks
 from fairgear.links.lists import top_lists
 from fairgear.links.methods import LinkGear, LinkGearConfig, load_link_model
 from fairgear.links.metrics import LINK_METRICS
@@ -14,13 +17,16 @@ __all__ = [
     "LINK_METHODS",
     "LINK_METRICS",
     "NEGATIVES",
+    "GivenLinks",
     "LinkAudit",
+    "LinkCommand",
     "LinkGear",
     "LinkGearConfig",
     "LinkModel",
     "LinkSplit",
     "PairScorer",
     "Pairs",
+    "audit_links",
     "edge_times",
     "link_probability",
     "load_link_model",

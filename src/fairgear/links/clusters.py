@@ -110,6 +110,13 @@ class PairClusters:
         found = [np.concatenate([statistic(weights) for weights in part]) for part in parts]
         return found[0], found[1]
 
+    def resampled_sums(self, columns: Floats, *, draws: int, seed: int) -> tuple[Floats, Floats]:
+        """The weighted sums of columns (m, c) in each resample, (resamples, c), by both rules."""
+        first, second, unit = self.units
+        sums = np.stack([np.bincount(unit, weights=one) for one in columns.T], axis=1)
+        by_unit = PairClusters(first, second)
+        return by_unit.resampled(lambda weights: weights @ sums, draws=draws, seed=seed)
+
     def _products(self, draws: int, seed: int) -> Iterator[Floats]:
         """Weights (some resamples, m) of the pigeonhole bootstrap."""
         each = multiplicities(np.arange(self.count), draws=draws, seed=seed)

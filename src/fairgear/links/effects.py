@@ -87,7 +87,8 @@ def scorer_in(
 def canonical_pairs(graph: SensitiveGraph, ends: Tensor) -> Tensor:
     """Places of pairs (2, m) sorted by the ids of their ends; see `oriented`."""
     first, second = graph.canonical.numbers[ends]
-    return (first * len(graph.x) + second).argsort()
+    order: Tensor = (first * len(graph.x) + second).argsort()
+    return order
 
 
 def oriented(graph: SensitiveGraph, ends: Tensor) -> Tensor:

@@ -35,6 +35,8 @@ DRAWS = 1000
 # Pairs above which fewer resamples are drawn: their standard error is then 4 %, not 2 %.
 MANY, FEWER = 200_000, 300
 _EDGE = 1 - 1e-12
+# Values on resamples by the product weights, and on those of pairs of communities.
+Drawn = tuple[Floats, Floats]
 
 
 def rate_of_pairs(
@@ -130,14 +132,21 @@ class PairBootstrap:
             return Estimate(math.nan, UNDEFINED)
         return Estimate(float(values.mean()), rate_of_pairs(values, levels, level=self.level))
 
+    def drawn(self, statistic: Statistic) -> Drawn:
+        """A statistic of the weights of pairs on both kinds of resamples."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.clusters.resampled(statistic, draws=self._draws, seed=self._seed)
+
+    def drawn_sums(self, columns: Floats) -> Drawn:
+        """Weighted sums of columns (m, c) on both kinds of resamples."""
+        return self.clusters.resampled_sums(columns, draws=self._draws, seed=self._seed)
+
     def margin(
-        self, statistic: Statistic, *, effective: float | None = None, level: float | None = None
+        self, drawn: Drawn, *, effective: float | None = None, level: float | None = None
     ) -> float:
-        """Half the width of an interval of a statistic of weights; NaN where it has no value."""
+        """Half the width of an interval from values on resamples; NaN where there are too few."""
         if self.clusters.count < 2:
             return math.nan
-        with np.errstate(invalid="ignore", divide="ignore"):
-            drawn = self.clusters.resampled(statistic, draws=self._draws, seed=self._seed)
         known = [one[np.isfinite(one)] for one in drawn]
         if any(len(one) < (1 - MAX_UNDEFINED) * self._draws for one in known):
             return math.nan
@@ -156,64 +165,67 @@ class PairBootstrap:
         size = min(self.clusters.effective, smaller)
         if at_the_edge(labels, value):
             return exact_interval(value, size, level=self.level)
-        margin = self.margin(statistic) / (value * (1 - value))
+        margin = self.margin(self.drawn(statistic)) / (value * (1 - value))
         if math.isnan(margin):
             return UNDEFINED
         middle = float(logit(value))
         return Interval(float(expit(middle - margin)), float(expit(middle + margin)))
 
-    def gap(self, hits: Floats, side: Integers, *, level: float | None = None) -> Estimate:
-        """Of the mean of side 1 less that of side 0, its size; pairs of side −1 take no part.
-
-        Where few communities have hits or misses in a side, from the intervals of both.
-        """
-        level = self.level if level is None else level
-        masks = [side == one for one in (0, 1)]
-        if not all(mask.any() for mask in masks):
-            return Estimate(math.nan, UNDEFINED)
-        means = [float(hits[mask].mean()) for mask in masks]
-        signed = means[1] - means[0]
-        few = min(informative(hits[mask], self.clusters.among(mask)) for mask in masks)
-        margin = math.nan
-        if few >= MIN_COMMUNITIES:
-            columns = np.stack([mask * of for mask in masks for of in (1.0, hits)], axis=1)
-
-            def apart(weights: Floats) -> Floats:
-                one, hits_one, two, hits_two = (weights @ columns).T
-                found: Floats = hits_two / two - hits_one / one
-                return found
-
-            sizes = [self.clusters.among(mask).effective for mask in masks]
-            margin = self.margin(apart, effective=min(sizes), level=level)
-        if math.isnan(margin):
-            ends = [
-                rate_of_pairs(hits[mask], [one.among(mask) for one in self._levels], level=level)
-                for mask in masks
-            ]
-            interval = combined_interval(means[1], ends[1], means[0], ends[0])
-        else:
-            interval = Interval(signed - margin, signed + margin).clipped(-1.0, 1.0)
-        return Estimate(abs(signed), interval.absolute(), signed, interval)
+    def gap(self, hits: Floats, side: Integers) -> Estimate:
+        """Of the mean of side 1 less that of side 0, its size; pairs of side −1 take no part."""
+        return self.largest_gap(hits, side)
 
     def largest_gap(self, hits: Floats, cell: Integers) -> Estimate:
-        """The largest difference of two cells' means, with ends that hold for all at once."""
-        cells = [int(one) for one in np.unique(cell[cell >= 0])]
-        pairs = list(combinations(cells, 2))
-        if not pairs:
+        """The largest difference of two cells' means, with ends that hold for all at once.
+
+        Where few communities have hits or misses in a cell, from the intervals of both. Pairs of
+        cell −1 take no part.
+        """
+        parts = [cell == one for one in np.unique(cell[cell >= 0])]
+        if len(parts) < 2:
             return Estimate(math.nan, UNDEFINED)
-        level = 1 - (1 - self.level) / len(pairs)
-        each = [self._between(hits, cell, one, other, level) for one, other in pairs]
-        value = max(one.value for one in each)
+        columns = np.stack([part * of for part in parts for of in (1.0, hits)], axis=1)
+        sums = self.drawn_sums(columns)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drawn = [one[:, 1::2] / one[:, ::2] for one in sums]
+        several = list(combinations(range(len(parts)), 2))
+        level = 1 - (1 - self.level) / len(several)
+        each = [
+            self._apart(hits, (parts[a], parts[b]), [one[:, b] - one[:, a] for one in drawn], level)
+            for a, b in several
+        ]
+        largest = max(each, key=lambda one: one.value)
         ends = [one.interval for one in each]
         if not all(one.defined for one in ends):
-            return Estimate(value, UNDEFINED)
-        return Estimate(value, Interval(max(e.low for e in ends), max(e.high for e in ends)))
+            return Estimate(largest.value, UNDEFINED)
+        interval = Interval(max(e.low for e in ends), max(e.high for e in ends))
+        return Estimate(largest.value, interval, largest.signed, largest.signed_interval)
 
-    def _between(
-        self, hits: Floats, cell: Integers, one: int, other: int, level: float
+    def _apart(
+        self,
+        hits: Floats,
+        masks: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+        drawn: Sequence[Floats],
+        level: float,
     ) -> Estimate:
-        side = np.where(cell == one, 0, np.where(cell == other, 1, -1))
-        return self.gap(hits, side, level=level)
+        """The second part's mean less the first's."""
+        means = [float(hits[mask].mean()) for mask in masks]
+        signed = means[1] - means[0]
+        clusters = [self.clusters.among(mask) for mask in masks]
+        margin = math.nan
+        few = min(informative(hits[mask], of) for mask, of in zip(masks, clusters, strict=True))
+        if few >= MIN_COMMUNITIES:
+            effective = min(one.effective for one in clusters)
+            margin = self.margin((drawn[0], drawn[1]), effective=effective, level=level)
+        if not math.isnan(margin):
+            interval = Interval(signed - margin, signed + margin).clipped(-1.0, 1.0)
+            return Estimate(abs(signed), interval.absolute(), signed, interval)
+        ends = [
+            rate_of_pairs(hits[mask], [one.among(mask) for one in self._levels], level=level)
+            for mask in masks
+        ]
+        interval = combined_interval(means[1], ends[1], means[0], ends[0])
+        return Estimate(abs(signed), interval.absolute(), signed, interval)
 
     def dependence(self, answers: Floats, summary: Floats) -> Estimate:
         """R² of answers on columns; its interval is that of the correlation with the best fit.
@@ -227,15 +239,17 @@ class PairBootstrap:
         fit = x @ np.linalg.lstsq(x, y, rcond=None)[0]
         columns = np.stack([np.ones(len(y)), y * fit, fit * fit, y * y, fit, y], axis=1)
 
-        def along(weights: Floats) -> Floats:
-            total, both, fits, whole, fit_sum, y_sum = (weights @ columns).T
+        def along(sums: Floats) -> Floats:
+            total, both, fits, whole, fit_sum, y_sum = sums.T
             both = both - fit_sum * y_sum / total
             spread = (fits - fit_sum**2 / total) * (whole - y_sum**2 / total)
             found = both / np.sqrt(np.where(spread > 0, spread, np.nan))
             transformed: Floats = np.arctanh(np.clip(found, -_EDGE, _EDGE))
             return transformed
 
-        margin, middle = self.margin(along), math.atanh(min(math.sqrt(value), _EDGE))
+        product, units = self.drawn_sums(columns)
+        margin = self.margin((along(product), along(units)))
+        middle = math.atanh(min(math.sqrt(value), _EDGE))
         tail = 1 - self.level
         margin *= math.sqrt(chdtri(max(1, x.shape[1]), tail) / chdtri(1, tail))
         if math.isnan(margin):

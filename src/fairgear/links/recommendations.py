@@ -251,11 +251,12 @@ def listed_by_group(rows: Tensor, groups: Integers) -> tuple[Floats, Floats]:
     there = (rows >= 0).numpy()
     weight = 1 / np.log2(2 + np.arange(k))
     place = np.arange(b)[:, None] * count + groups[rows.clamp(min=0).numpy()]
-    plain, weighted = (
-        np.bincount(place[there], weights=one[there], minlength=b * count).reshape(b, count)
-        for one in (np.ones((b, k)), np.broadcast_to(weight, (b, k)))
-    )
-    return plain, weighted
+
+    def total(values: Floats) -> Floats:
+        found = np.bincount(place[there], weights=values[there], minlength=b * count)
+        return found.astype(np.float64).reshape(b, count)
+
+    return total(np.ones((b, k))), total(np.broadcast_to(weight, (b, k)))
 
 
 def candidates_by_group(graph: SensitiveGraph, people: Tensor) -> Floats:
@@ -265,8 +266,8 @@ def candidates_by_group(graph: SensitiveGraph, people: Tensor) -> Floats:
     by_number = groups[graph.canonical.rows.numpy()]
     places, numbers = LeftOut(graph, graph).cells(people)
     out = np.bincount(places * count + by_number[numbers], minlength=len(people) * count)
-    found: Floats = np.bincount(groups, minlength=count) - out.reshape(len(people), count)
-    return found.astype(np.float64)
+    everybody = np.bincount(groups, minlength=count).astype(np.float64)
+    return everybody - out.reshape(len(people), count)
 
 
 @dataclass(frozen=True, eq=False)

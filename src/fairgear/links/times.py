@@ -38,7 +38,7 @@ def edge_times(path: Path | str, column: str, graph: SensitiveGraph) -> Tensor:
         >>> from fairgear.links import edge_times
         >>> who = {"id": ["a", "b", "c"], "sex": ["f", "m", "f"], "age": [30, 41, 52]}
         >>> pd.DataFrame(who).to_csv("people.csv", index=False)
-        >>> met = {"one": ["a", "b"], "other": ["b", "c"], "since": ["2020-01-02", "2019-05-01"]}
+        >>> met = {"from": ["a", "b"], "to": ["b", "c"], "since": ["2020-01-02", "2019-05-01"]}
         >>> pd.DataFrame(met).to_csv("met.csv", index=False)
         >>> columns = TableColumns(sensitive="sex", id="id")
         >>> graph = read_graph("people.csv", columns, edges="met.csv")
