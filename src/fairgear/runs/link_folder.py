@@ -1,0 +1,75 @@
+"""The folder of `fairgear links`: an audit of links, its tables, and what was trained."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fairgear.auditing.people_csv import write_people_csv
+from fairgear.auditing.sums import SUMS
+from fairgear.errors import FileError
+from fairgear.files import writes
+from fairgear.links.result import PAIRS, RESULTS, LinkAudit, Lists, PersonLists
+from fairgear.report.links_page import write_links_page
+from fairgear.runs.folder import Folder
+
+
+class LinkFolder(Folder):
+    """`links.json`, pairs as Parquet and CSV, lists as CSV, `report.html` and `SHA256SUMS`."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(path)
+        self.metrics = self.path / RESULTS
+        self.pairs = self.path / PAIRS
+        self.pairs_csv = self.path / "pairs.csv"
+        self.lists_csv = self.path / "lists.csv"
+        self.sums = self.path / SUMS
+        self.report = self.path / "report.html"
+        self.model = self.path / "model"
+
+    def write(self, audit: LinkAudit) -> None:
+        """Write all files; `links.json` comes last, so that it implies the others."""
+        if writes():
+            self.metrics.unlink(missing_ok=True)
+        write_links_page(audit, self.report)
+        write_people_csv(audit.pairs, audit.names, self.pairs_csv)
+        write_people_csv(lists_table(audit.lists), audit.names, self.lists_csv)
+        model = sorted(path for path in self.model.rglob("*") if path.is_file())
+        beside = [self.report, self.pairs_csv, self.lists_csv, self.config, *model]
+        audit.save(self.path, beside=[one.relative_to(self.path).as_posix() for one in beside])
+        self.clear_checkpoint()
+
+    def results(self) -> LinkAudit | None:
+        """What was written; None where that is damaged, or not complete."""
+        try:
+            return LinkAudit.load(self.path)
+        except FileError:
+            return None
+
+    def clear_model(self) -> None:
+        """Remove a model that is not complete."""
+        if writes():
+            shutil.rmtree(self.model, ignore_errors=True)
+
+
+def lists_table(lists: Lists | None) -> pd.DataFrame:
+    """Some people's lists as they are and in other worlds, a row for each place."""
+    rows = [row for one in (lists.people if lists else ()) for row in _places(one)]
+    columns = ["person", "sens", "world", "rank", "listed", "other_group", "score", "entered"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.astype({"sens": np.int64, "rank": np.int64, "other_group": np.int64})
+
+
+def _places(one: PersonLists) -> Iterator[tuple[object, ...]]:
+    worlds = [
+        ("factual", one.factual, ()),
+        *((w.intervention, w.listed, w.entered) for w in one.worlds),
+    ]
+    for world, listed, entered in worlds:
+        for rank, other in enumerate(listed, start=1):
+            new = other.person in entered
+            yield (one.person, one.group, world, rank, other.person, other.group, other.score, new)
