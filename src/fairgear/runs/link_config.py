@@ -12,6 +12,12 @@ from fairgear.runs.audit_config import is_scores
 from fairgear.runs.config import GEAR, merged
 from fairgear.settings import OneOf, Range
 
+# The methods for links, for a shell that has not loaded torch.
+NAMES = (
+    *("gear", "graphsage", "gcn", "nifty-sage", "nifty-gcn", "c-enc"),
+    *("logistic", "common-neighbours", "adamic-adar", "preferential-attachment"),
+)
+
 
 @dataclass(frozen=True)
 class LinkConfig(GraphSource):
@@ -102,6 +108,4 @@ class LinkConfig(GraphSource):
         if not self.quick:
             return {}
         few = {"self_pairs": 20, "list_people": 20}
-        return {
-            name: few[name] if getattr(self, name) is None else getattr(self, name) for name in few
-        }
+        return {name: most for name, most in few.items() if getattr(self, name) is None}

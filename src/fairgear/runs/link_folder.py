@@ -13,7 +13,7 @@ from fairgear.auditing.people_csv import write_people_csv
 from fairgear.auditing.sums import SUMS
 from fairgear.errors import FileError
 from fairgear.files import writes
-from fairgear.links.result import PAIRS, RESULTS, LinkAudit, Lists, PersonLists
+from fairgear.links.result import PAIRS, RESULTS, LinkAudit, Lists, PersonLists, WorldList
 from fairgear.report.links_page import write_links_page
 from fairgear.runs.folder import Folder
 
@@ -65,11 +65,7 @@ def lists_table(lists: Lists | None) -> pd.DataFrame:
 
 
 def _places(one: PersonLists) -> Iterator[tuple[object, ...]]:
-    worlds = [
-        ("factual", one.factual, ()),
-        *((w.intervention, w.listed, w.entered) for w in one.worlds),
-    ]
-    for world, listed, entered in worlds:
-        for rank, other in enumerate(listed, start=1):
-            new = other.person in entered
-            yield (one.person, one.group, world, rank, other.person, other.group, other.score, new)
+    for world in (WorldList("factual", one.factual, (), ()), *one.worlds):
+        for rank, other in enumerate(world.listed, start=1):
+            listed = (rank, other.person, other.group, other.score, other.person in world.entered)
+            yield (one.person, one.group, world.intervention, *listed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,13 +19,20 @@ _CHARTS = 4
 
 @dataclass(frozen=True)
 class Entry:
-    """Somebody in a list: name, group, and whether only this list, or only the other, has them."""
+    """Somebody in a list: name and group, and what to mark them with.
+
+    Attributes:
+        rank: place in the list.
+        name, group: of the listed person.
+        new: whether the list as it is does not have them.
+        leaves: from how many of the other lists they are missing, in words; empty if from none.
+    """
 
     rank: int
     name: str
     group: str
     new: bool = False
-    gone: bool = False
+    leaves: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,9 +120,14 @@ def worlds_words(audit: LinkAudit, intervention: str) -> str:
 
 
 def _person(audit: LinkAudit, one: PersonLists) -> Person:
-    gone = {other for world in one.worlds for other in (who.person for who in world.left)}
+    gone = Counter(who.person for world in one.worlds for who in world.left)
     factual = tuple(
-        Entry(rank, str(who.person), group_words(who.group, audit.names), gone=who.person in gone)
+        Entry(
+            rank,
+            str(who.person),
+            group_words(who.group, audit.names),
+            leaves=_leaves(gone[who.person], len(one.worlds)),
+        )
         for rank, who in enumerate(one.factual, start=1)
     )
     columns = (Column("As it is", factual), *(_column(audit, world) for world in one.worlds))
@@ -124,6 +137,12 @@ def _person(audit: LinkAudit, one: PersonLists) -> Person:
     if own is not None and len(one.worlds) == 1:
         said = f"{len(own.entered)} of {audit.setup.k} are others"
     return Person(str(one.person), group_words(one.group, audit.names), said, columns)
+
+
+def _leaves(count: int, worlds: int) -> str:
+    if not count:
+        return ""
+    return "leaves" if count == worlds else f"leaves {count} of {worlds}"
 
 
 def _column(audit: LinkAudit, world: WorldList) -> Column:

@@ -202,9 +202,10 @@ MEANINGS = {
     "exposure_gap": "Largest gap of two groups’ places in lists, each as a multiple of its share "
     "of those who could be listed.",
     "gap_same_different": "How much more often a link is predicted within groups than between.",
-    "gap_same_different_linked": "The same among pairs that are linked.",
+    "gap_same_different_linked": "How much more often a link is predicted within groups than "
+    "between, among pairs that are linked.",
     "gap_cells": "Largest gap between two pairs of groups in how often a link is predicted.",
-    "gap_cells_linked": "The same among pairs that are linked.",
+    "gap_cells_linked": "Largest gap between two pairs of groups, among pairs that are linked.",
     "r2": "Share of the predictions’ variance that the attributes around both people explain.",
 }
 assert set(MEANINGS) <= {*LINK_METRICS}
