@@ -12,7 +12,9 @@ from torch import Tensor
 
 from fairgear.errors import FairgearError
 from fairgear.graph import SensitiveGraph
-from fairgear.links import PairScorer, lists, top_lists
+from fairgear.links import PairScorer, lists, search, top_lists
+from fairgear.links.methods.heads import HEADS
+from fairgear.links.methods.network import NetworkScorer
 from tests.graphs import linked_graph, random_graph
 
 
@@ -106,3 +108,108 @@ def test_what_cannot_be_ranked_is_refused() -> None:
         top_lists(Rounded(graph), torch.tensor([30]), 3)
     with pytest.raises(FairgearError, match="not those of the model's graph"):
         top_lists(Rounded(graph), torch.tensor([0]), 3, exclude=random_graph(n=31))
+
+
+class Dots(Rounded):
+    """Scores that are products of vectors, of which some are equal."""
+
+    def __init__(self, graph: SensitiveGraph, *, equal: bool = False, one: bool = False) -> None:
+        super().__init__(graph)
+        names = graph.node_id % 5 if equal else graph.node_id
+        generator = torch.Generator().manual_seed(1)
+        table = torch.randn(2, int(graph.node_id.max()) + 1, 6, generator=generator).double()
+        self.first, self.second = table[0, names], table[0 if one else 1, names]
+
+    def pairs(self, ends: Tensor) -> NDArray[np.float64]:
+        products = (self.first[ends[0]] * self.second[ends[1]]).numpy()
+        found: NDArray[np.float64] = np.tanh(products.sum(axis=1))
+        return found
+
+    def vectors(self) -> tuple[Tensor, Tensor] | None:
+        return self.first, self.second
+
+
+@given(
+    seed=st.integers(0, 1000),
+    k=st.integers(1, 35),
+    equal=st.booleans(),
+    one=st.booleans(),
+    columns=st.sampled_from([7, 8, 100]),
+)
+def test_lists_by_products_are_those_of_sorting_everybody(
+    seed: int, k: int, equal: bool, one: bool, columns: int
+) -> None:
+    graph = linked_graph(seed=seed % 5, directed=seed % 2 == 0, weighted=False)
+    graph = graph.permute(torch.randperm(30, generator=torch.Generator().manual_seed(seed)))
+    scorer = Dots(graph, equal=equal, one=one)
+    rows = torch.tensor([4, 29, 0, 11, 4])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_COLUMNS", columns)
+        patch.setattr(search, "_LEAST", 4 if seed % 3 else 64)
+        found = top_lists(scorer, rows, k, exclude=graph)
+    assert found.tolist() == [by_sorting(scorer, int(row), k, graph) for row in rows]
+
+
+def test_products_are_asked_for_few_pairs_and_crowds_are_all_compared() -> None:
+    asked = []
+
+    class Counting(Dots):
+        def pairs(self, ends: Tensor) -> NDArray[np.float64]:
+            asked.append(ends.shape[1])
+            return super().pairs(ends)
+
+    graph = random_graph(3000, 6000)
+    rows = torch.arange(0, 3000, 100)
+    scorer = Counting(graph)
+    found = top_lists(scorer, rows, 5)
+    assert sum(asked) < 0.05 * len(rows) * 3000
+    whole = top_lists(Whole(graph), rows, 5)
+    assert torch.equal(found, whole)
+    asked.clear()
+    # Five kinds of people: 600 share each score.
+    crowd = Counting(graph, equal=True)
+    assert torch.equal(top_lists(crowd, rows, 5), top_lists(Whole(graph, equal=True), rows, 5))
+    assert sum(asked) == len(rows) * 2999
+
+
+class Whole(Dots):
+    def vectors(self) -> None:
+        return None
+
+
+def test_products_that_rounding_cannot_tell_apart_are_told_by_the_model() -> None:
+    class Close(PairScorer):
+        def __init__(self, graph: SensitiveGraph) -> None:
+            super().__init__(graph)
+            # Differences far below the last digit of float32.
+            self.z = torch.ones(30, 2, dtype=torch.float64)
+            self.z[:, 1] += 1e-12 * torch.arange(30)
+
+        def pairs(self, ends: Tensor) -> NDArray[np.float64]:
+            found: NDArray[np.float64] = (self.z[ends[0]] * self.z[ends[1]]).sum(dim=1).numpy()
+            return found
+
+        def vectors(self) -> tuple[Tensor, Tensor]:
+            return self.z, self.z
+
+    found = top_lists(Close(random_graph()), torch.tensor([0, 29]), 3)
+    assert found.tolist() == [[29, 28, 27], [28, 27, 26]]
+
+
+def test_vectors_that_are_not_finite_are_refused() -> None:
+    scorer = Dots(random_graph())
+    scorer.second[3, 2] = torch.inf
+    with pytest.raises(FairgearError, match="vectors of people"):
+        top_lists(scorer, torch.tensor([0]), 3)
+
+
+@pytest.mark.parametrize("head", ["dot", "bilinear", "mlp"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_networks_put_the_same_people_first_by_their_vectors(head: str, directed: bool) -> None:
+    graph = linked_graph(directed=directed, weighted=False)
+    torch.manual_seed(0)
+    scorer = NetworkScorer(graph, torch.randn(30, 6), HEADS[head](6, directed))
+    rows = torch.tensor([4, 17])
+    found = top_lists(scorer, rows, 8, exclude=graph)
+    assert (scorer.vectors() is None) == (head == "mlp")
+    assert found.tolist() == [by_sorting(scorer, int(row), 8, graph) for row in rows]

@@ -23,6 +23,20 @@ class PairScorer(ABC):
 
     Args:
         graph: without the pairs in question.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.links import PairScorer
+        >>> from fairgear.testing import toy_graph
+        >>> class SameGroup(PairScorer):
+        ...     def pairs(self, ends):
+        ...         one, other = self.graph.sens[ends]
+        ...         return (one == other).double().numpy()
+        >>> scorer = SameGroup(toy_graph())
+        >>> scorer.pairs(torch.tensor([[0], [0]])).tolist()
+        [1.0]
+        >>> scorer.block(torch.tensor([2, 4])).shape
+        (2, 160)
     """
 
     def __init__(self, graph: SensitiveGraph) -> None:
@@ -31,6 +45,14 @@ class PairScorer(ABC):
     @abstractmethod
     def pairs(self, ends: Tensor) -> Floats:
         """Scores (m,) of pairs of rows (2, m): the higher, the likelier a link."""
+
+    def vectors(self) -> tuple[Tensor, Tensor] | None:
+        """Two (n, d) whose products of rows, of a first and a second end, are the scores.
+
+        None where scores are not such products. Where they are, up to rounding and a function that
+        rises, lists are found without scoring everybody.
+        """
+        return None
 
     def block(self, rows: Tensor) -> Floats:
         """Scores (b, n) of some people with everybody, themselves included.
@@ -47,7 +69,24 @@ class PairScorer(ABC):
 
 
 class LinkModel(ABC):
-    """Says how likely people are linked; `fit` learns from a split and returns self."""
+    """Says how likely people are linked; `fit` learns from a split and returns self.
+
+    Example:
+        >>> from fairgear.links import LinkModel, PairScorer, split_links
+        >>> from fairgear.testing import toy_graph
+        >>> class Degrees(PairScorer):
+        ...     def pairs(self, ends):
+        ...         degree = self.graph.edge_index[0].bincount(minlength=len(self.graph.x))
+        ...         return degree[ends].prod(dim=0).double().numpy()
+        >>> class Popular(LinkModel):
+        ...     def fit(self, split, *, checkpoint=None):
+        ...         return self
+        ...     def scorer(self, graph):
+        ...         return Degrees(graph)
+        >>> split = split_links(toy_graph())
+        >>> Popular().fit(split).score(split.input, split.test.ends).shape
+        (138,)
+    """
 
     name: ClassVar[str]
     threshold_: float | None = None

@@ -60,6 +60,12 @@ class PairTable:
         if twice:
             raise self._unfit(f"{twice} repeated pairs", "write each pair once")
 
+    @property
+    def ends(self) -> Tensor:
+        """The pairs (2, m) that have a score; unless they are arcs, the lower row first."""
+        n = len(self._graph.x)
+        return torch.from_numpy(np.stack([self._key // n, self._key % n]))
+
     def of(self, ends: Tensor) -> Floats:
         """The scores of pairs of rows (2, m); NaN where there is none."""
         keys = self._keys(ends)

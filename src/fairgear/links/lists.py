@@ -11,6 +11,7 @@ from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.sensitive_graph import checked_rows
 from fairgear.links.base import PairScorer
+from fairgear.links.search import ROWS, Factors
 from fairgear.progress import bar
 
 Floats = NDArray[np.float64]
@@ -51,16 +52,72 @@ def top_lists(
     rows = checked_rows(rows, n, "people with lists")
     check_length(k)
     left_out = LeftOut(graph, exclude)
+    vectors = scorer.vectors()
+    find = _Blocks(scorer, left_out) if vectors is None else _Products(scorer, left_out, vectors)
     found = torch.full((len(rows), k), -1)
-    size = max(1, _CELLS // max(n, 1))
     with bar("lists of people", total=len(rows)) as progress:
-        for block in torch.split(torch.arange(len(rows)), size):
-            scores = checked_scores(scorer.block(rows[block]), (len(block), n))
-            by_number = scores if graph.canonical.sorted else scores[:, graph.canonical.rows]
-            best = _best(left_out.hide(by_number, rows[block]), k)
+        for block in torch.split(torch.arange(len(rows)), find.size):
+            best = find.best(rows[block], k)
             found[block, : best.shape[1]] = _rows(best, graph)
             progress.advance(len(block))
     return found
+
+
+class _Blocks:
+    """Lists from the scores of some people with everybody."""
+
+    def __init__(self, scorer: PairScorer, left_out: LeftOut) -> None:
+        self._scorer, self._left_out = scorer, left_out
+        self.size = max(1, _CELLS // max(len(scorer.graph.x), 1))
+
+    def best(self, rows: Tensor, k: int) -> Integers:
+        """Numbers of the best k for each of some rows, the best first; −1 where nobody is left."""
+        graph = self._scorer.graph
+        scores = checked_scores(self._scorer.block(rows), (len(rows), len(graph.x)))
+        by_number = scores if graph.canonical.sorted else scores[:, graph.canonical.rows]
+        return _best(self._left_out.hide(by_number, rows), k)
+
+
+class _Products:
+    """The same lists where scores are products of vectors."""
+
+    size = ROWS
+
+    def __init__(
+        self, scorer: PairScorer, left_out: LeftOut, vectors: tuple[Tensor, Tensor]
+    ) -> None:
+        self._scorer, self._left_out = scorer, left_out
+        self._slow = _Blocks(scorer, left_out)
+        canonical = scorer.graph.canonical
+        first, second = (one.detach().cpu()[canonical.rows] for one in vectors)
+        if vectors[0] is vectors[1]:
+            first = second
+        self._factors = Factors(first, second)
+
+    def best(self, rows: Tensor, k: int) -> Integers:
+        """Numbers of the best k for each of some rows, the best first; −1 where nobody is left."""
+        canonical = self._scorer.graph.canonical
+        k = min(k, len(canonical))
+        found = self._factors.candidates(canonical.numbers[rows], k, self._left_out.cells(rows))
+        places, numbers = found.pairs()
+        ends = torch.stack([rows[places], canonical.rows[numbers]])
+        scores = checked_scores(self._scorer.pairs(ends), (len(places),))
+        best = _first(places, numbers, scores, len(rows), k)
+        for block in torch.split(torch.from_numpy(np.nonzero(found.crowded)[0]), self._slow.size):
+            if len(block):
+                best[block.numpy()] = self._slow.best(rows[block], k)
+        return best
+
+
+def _first(places: Integers, numbers: Integers, scores: Floats, people: int, k: int) -> Integers:
+    """The best k numbers (people, k) of each place, from a few candidates; −1 for nobody."""
+    order = np.lexsort((numbers, -scores, places))
+    places, numbers, scores = places[order], numbers[order], scores[order]
+    rank = np.arange(len(places)) - np.searchsorted(places, places)
+    kept = (rank < k) & (scores > -np.inf)
+    best = np.full((people, k), -1, dtype=np.int64)
+    best[places[kept], rank[kept]] = numbers[kept]
+    return best
 
 
 class LeftOut:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from io import BytesIO
 from pathlib import Path
@@ -350,8 +350,13 @@ class LinkAudit:
             raise ValueError("an audit of links of another format")
         return from_json(cls, {**data, "pairs": pairs})
 
-    def save(self, folder: Path | str) -> None:
-        """Write the pairs, the hashes of both files and, once these are complete, `links.json`."""
+    def save(self, folder: Path | str, *, beside: Sequence[str] = ()) -> None:
+        """Write the pairs, the hashes of all files and, once these are complete, `links.json`.
+
+        Args:
+            folder: where to write; made if it is not there.
+            beside: other files in it, which are complete, to be listed with their hashes.
+        """
         folder = Path(folder)
         results = json_text(self.to_dict(), dense=("lists",))
         if writes():
@@ -361,8 +366,14 @@ class LinkAudit:
         with replacing(folder / PAIRS, private=True) as temporary:
             self.pairs.to_parquet(temporary, index=False)
         if writes():
-            write_sums(folder, (PAIRS,), {RESULTS: results})
+            write_sums(folder, (PAIRS, *beside), {RESULTS: results})
         write_text(folder / RESULTS, results, private=True)
+
+    def save_html(self, path: Path | str) -> None:
+        """Write the page: one file, which requests nothing over the network."""
+        from fairgear.report.links_page import write_links_page
+
+        write_links_page(self, Path(path))
 
     @classmethod
     def load(cls, folder: Path | str) -> LinkAudit:

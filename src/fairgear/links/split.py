@@ -15,7 +15,7 @@ from torch import Tensor
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.hashing import pair_uniform
-from fairgear.links.pairs import Pairs, pair_keys, without_pairs
+from fairgear.links.pairs import Pairs, check_ends, pair_keys, without_pairs
 from fairgear.registry import Registry
 from fairgear.settings import check_seed
 
@@ -43,6 +43,20 @@ class LinkSplit:
     train: Pairs
     val: Pairs
     test: Pairs
+
+    def __post_init__(self) -> None:
+        n = len(self.graph.x)
+        for part in (self.train, self.val, self.test):
+            check_ends(part.ends, n)
+            if tuple(part.linked.shape) != (len(part),):
+                got = f"shape {tuple(part.linked.shape)} for {len(part):,} pairs"
+                step = "say of each pair whether it is linked"
+                raise ParameterError("linked of a split", got, f"shape ({len(part)},)", step)
+        keys = pair_keys(self.asked, n, directed=self.graph.directed)
+        twice = len(keys) - len(torch.unique(keys))
+        if twice:
+            allowed = "each pair in one part, once"
+            raise ParameterError("pairs of a split", f"{twice:,} twice", allowed, "leave one out")
 
     @cached_property
     def asked(self) -> Tensor:
@@ -88,7 +102,7 @@ def split_links(
         >>> from fairgear.links import split_links
         >>> from fairgear.testing import toy_graph
         >>> split = split_links(toy_graph(), seed=1, negatives="degree", per_link=2)
-        >>> float(split.val.linked.float().mean().round(decimals=2))
+        >>> round(float(split.val.linked.double().mean()), 2)
         0.33
     """
     check_seed("seed of the split", seed)
@@ -100,12 +114,9 @@ def split_links(
     sizes = [round(share * total) for share in shares.values()]
     for name, size in zip(shares, sizes, strict=True):
         if size < 1:
-            raise GraphError(
-                f"links to {name} on",
-                f"{shares[name]:g} of {total:,}, which is none",
-                "at least one each",
-                "pass a graph with more links, or larger shares",
-            )
+            raise _too_few(f"links to {name} on", f"{shares[name]:g} of {total:,}, which is none")
+    if sum(sizes) >= total:
+        raise _too_few("links that models see", f"{total:,} less {' + '.join(map(str, sizes))}")
     # The last ones are for test, see `times`.
     ends_at = np.cumsum([total - sum(sizes), *sizes])
     drawn = _not_linked(graph, draw, sum(sizes) * per_link, seed)
@@ -119,6 +130,11 @@ def split_links(
     return LinkSplit(graph, *parts)
 
 
+def _too_few(what: str, got: str) -> GraphError:
+    step = "pass a graph with more links, or other shares"
+    return GraphError(what, got, "at least one each", step)
+
+
 def _check(shares: dict[str, float], per_link: int) -> None:
     for name, share in shares.items():
         if not 0 < share < 1:
@@ -126,8 +142,8 @@ def _check(shares: dict[str, float], per_link: int) -> None:
     if not sum(shares.values()) < 1:
         step = "make them smaller: the rest is what models see"
         raise ParameterError("shares of the links", sum(shares.values()), "less than 1", step)
-    if per_link < 1:
-        raise ParameterError("per_link", per_link, "at least 1", "use 1")
+    if type(per_link) is not int or per_link < 1:
+        raise ParameterError("per_link", per_link, "a whole number, at least 1", "use 1")
 
 
 def _links(graph: SensitiveGraph, seed: int, times: Tensor | None) -> Integers:
@@ -146,31 +162,57 @@ def _links(graph: SensitiveGraph, seed: int, times: Tensor | None) -> Integers:
         hashed = np.where(first < second, hashed, back)
     keys: list[NDArray[np.generic]] = [hashed]
     if times is not None:
-        if tuple(times.shape) != (edges.shape[1],) or not bool(times.double().isfinite().all()):
-            raise ParameterError(
-                "times of the links",
-                f"shape {tuple(times.shape)}, {int((~times.double().isfinite()).sum())} unknown",
-                f"finite numbers of shape ({edges.shape[1]},)",
-                "give one for each column of edge_index",
-            )
-        keys.append(times.cpu()[once].numpy())
+        keys.append(_checked(times, graph)[once].numpy())
     found: Integers = ends[:, np.lexsort(keys)]
     return found
 
 
-# From the neighbours that each of n people has, and a generator, to m pairs of numbers (2, m).
+def _checked(times: Tensor, graph: SensitiveGraph) -> Tensor:
+    """Times of the edges, refused where they cannot be put in order."""
+    edges = graph.edge_index.cpu()
+    count = edges.shape[1]
+    if tuple(times.shape) != (count,) or not bool(times.double().isfinite().all()):
+        raise ParameterError(
+            "times of the links",
+            f"shape {tuple(times.shape)}, {int((~times.double().isfinite()).sum())} unknown",
+            f"finite numbers of shape ({count},)",
+            "give one for each column of edge_index",
+        )
+    times = times.cpu()
+    if not graph.directed:
+        # The place of each edge's other direction.
+        back = (edges[1] * len(graph.x) + edges[0]).argsort()
+        other = (times != times[back]).nonzero()
+        if len(other):
+            column = int(other[0])
+            raise ParameterError(
+                "times of the links",
+                f"{times[column]} and {times[back[column]]} for the two directions of one edge",
+                "the same",
+                "give both the earlier one, or pass a directed graph",
+            )
+    return times
+
+
+# From the arcs that leave and reach each of n people (2, n), and a generator, to m pairs of
+# numbers (2, m).
 Draw = Callable[[Integers, np.random.Generator, int], Integers]
 NEGATIVES: Registry[Draw] = Registry("rule for pairs that are not linked")
 
 
 def _uniform(degree: Integers, rng: np.random.Generator, count: int) -> Integers:
-    return rng.integers(len(degree), size=(2, count))
+    return rng.integers(degree.shape[1], size=(2, count))
 
 
 def _by_degree(degree: Integers, rng: np.random.Generator, count: int) -> Integers:
-    ends_so_far = np.cumsum(degree)
-    drawn = rng.integers(ends_so_far[-1], size=(2, count))
-    return np.searchsorted(ends_so_far, drawn, side="right")
+    """First ends by the arcs that leave them, second ends by those that reach them."""
+    ends_so_far = np.cumsum(degree, axis=1)
+    drawn = rng.integers(ends_so_far[0, -1], size=(2, count))
+    one, other = (
+        np.searchsorted(so_far, at, side="right")
+        for so_far, at in zip(ends_so_far, drawn, strict=True)
+    )
+    return np.stack([one, other])
 
 
 NEGATIVES.add("uniform", _uniform)
@@ -186,7 +228,7 @@ def _not_linked(graph: SensitiveGraph, draw: Draw, count: int, seed: int) -> Int
     number = np.empty(n, dtype=np.int64)
     number[rows] = np.arange(n)
     edges = number[graph.edge_index.cpu().numpy()]
-    degree = np.bincount(edges.ravel(), minlength=n)
+    degree = np.stack([np.bincount(ends, minlength=n) for ends in edges])
     taken = np.unique(_keys(edges, graph))
     rng = np.random.default_rng([seed, 1])
     found = np.empty((2, 0), dtype=np.int64)
