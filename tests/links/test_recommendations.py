@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from fairgear.links import LinkAudit, LinkSplit, audit_links, split_links, top_lists
 from fairgear.links.adapters import adapt_links
+from fairgear.links.exposure import candidates_by_group, listed_by_group
 from fairgear.links.recommendations import (
-    candidates_by_group,
     changes,
-    listed_by_group,
 )
 from fairgear.links.result import Exposure, Lists, PersonLists
 from fairgear.testing import toy_graph

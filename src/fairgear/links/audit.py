@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -16,34 +14,33 @@ from fairgear.auditing.adapters.base import Predictions, within_unit
 from fairgear.auditing.effects import AVERAGE, Effect
 from fairgear.auditing.measures import collecting
 from fairgear.auditing.names import Names
-from fairgear.auditing.people import person_ids, sample
+from fairgear.auditing.people import sample
 from fairgear.auditing.result import ModelInfo
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel
 from fairgear.errors import ParameterError
-from fairgear.graph import SensitiveGraph, communities, regions
+from fairgear.graph import communities, regions
 from fairgear.links.adapters import AuditedLinks, adapt_links
+from fairgear.links.audited import (
+    AuditedPairs,
+    pairs_to_audit,
+    sampled_pairs,
+    scorer_in,
+    split_fingerprint,
+)
 from fairgear.links.base import PairScorer
 from fairgear.links.cells import PairGroups, cell_rows
 from fairgear.links.clusters import PairClusters
-from fairgear.links.effects import (
-    FLIPS,
-    AuditedPairs,
-    canonical_pairs,
-    flip_row,
-    measure_flips,
-    oriented,
-    sampled_pairs,
-    scorer_in,
-)
+from fairgear.links.effects import FLIPS, flip_row, measure_flips
 from fairgear.links.intervals import PairBootstrap
 from fairgear.links.measures import factual_estimates, surroundings_of
 from fairgear.links.metrics import LINK_METRICS
-from fairgear.links.pairs import Pairs, check_ends, pair_keys
+from fairgear.links.pairs import Pairs
 from fairgear.links.recommendations import SELF, ListReader, MeasuredLists
 from fairgear.links.references import Compared, link_references
 from fairgear.links.result import LinkAudit, LinkFlips, LinkSetup
 from fairgear.links.split import LinkSplit
+from fairgear.links.table import table_of
 from fairgear.methods.thresholds import HALF, most_accurate
 from fairgear.metrics import UNDEFINED, Estimate
 from fairgear.metrics.inputs import check_level
@@ -107,8 +104,7 @@ def audit_links(
     _check(self_pairs, list_people, k, level)
     adapter = adapt_links(model, name=name, threshold=threshold)
     worlds = _worlds(split, worlds, causal_model, draws, seed, adapter.factual_only)
-    graph = split.graph
-    linked, ends = _pairs(graph, split, pairs)
+    linked, ends = pairs_to_audit(split, pairs)
     sizes = _Sizes(self_pairs, list_people, k, level)
     return _Audit(adapter, split, worlds, ends, linked, sizes).measured()
 
@@ -183,7 +179,7 @@ class _Audit:
             graph=datasets.statistics(self.graph),
             diagnostics=self.worlds.diagnostics if self.has_worlds else None,
             notes=(*self.notes, *self.model.notes),
-            pairs=self._table(factual, effects),
+            pairs=table_of(self.graph, self.ends, self.linked, factual, effects),
         )
 
     def _threshold(self, scorer: PairScorer, scores: np.ndarray) -> float:
@@ -309,66 +305,6 @@ class _Audit:
             graph=self.graph.fingerprint(),
             split=split_fingerprint(self.split),
         )
-
-    def _table(self, factual: Predictions, effects: list[Effect]) -> pd.DataFrame:
-        """The table of pairs; see `LinkAudit`."""
-        ids = person_ids(self.graph)
-        groups = PairGroups.of(self.graph, self.ends.numpy())
-        columns: dict[str, object] = {}
-        for side, rows in zip(("source", "target"), self.ends.numpy(), strict=True):
-            columns[side] = ids["node_id"].to_numpy()[rows]
-            if "node_name" in ids:
-                columns[f"{side}_name"] = ids["node_name"].to_numpy()[rows]
-        columns |= {
-            "group_source": groups.first,
-            "group_target": groups.second,
-            "linked": self.linked,
-            "score": factual.scores,
-            "label": factual.labels,
-        }
-        for effect in effects:
-            name = effect.intervention.replace(" ", "_")
-            for kind, values in (("score", effect.scores), ("flip", effect.flips.by_node)):
-                if values is not None:
-                    column = np.full(len(self.linked), math.nan)
-                    column[effect.positions] = values
-                    columns[f"{kind}_{name}"] = column
-        return pd.DataFrame(columns)
-
-
-def split_fingerprint(split: LinkSplit) -> str:
-    """SHA-256 of the pairs in question, whatever the order of rows and pairs is."""
-    graph, digest = split.graph, hashlib.sha256()
-    for part in (split.train, split.val, split.test):
-        ends = oriented(graph, part.ends)
-        order = canonical_pairs(graph, ends)
-        ids = graph.node_id.cpu()[ends[:, order]]
-        digest.update(ids.numpy().tobytes())
-        digest.update(part.linked[order].to(torch.int64).numpy().tobytes())
-    return digest.hexdigest()
-
-
-def _pairs(graph: SensitiveGraph, split: LinkSplit, pairs: Pairs | None) -> tuple[Tensor, Tensor]:
-    """Whether they are linked, and rows (2, m) of the pairs to audit, by id."""
-    chosen = split.test if pairs is None else pairs
-    ends = oriented(graph, check_ends(chosen.ends, len(graph.x)))
-    if tuple(chosen.linked.shape) != (ends.shape[1],) or not ends.shape[1]:
-        got = f"{ends.shape[1]:,} pairs, {len(chosen.linked):,} marks whether they are linked"
-        raise ParameterError("pairs to audit", got, "one mark a pair", "pass split.test")
-    order = canonical_pairs(graph, ends)
-    ends = ends[:, order]
-    keys = pair_keys(ends, len(graph.x), directed=graph.directed)
-    twice = len(keys) - len(np.unique(keys.numpy()))
-    if twice:
-        got = f"{twice:,} pairs more than once"
-        raise ParameterError("pairs to audit", got, "each pair once", "leave the others out")
-    hidden = pair_keys(split.asked, len(graph.x), directed=graph.directed)
-    seen = int((~torch.isin(keys, hidden)).sum())
-    if seen:
-        got = f"{seen:,} pairs that are not in question, so that models see their edges"
-        step = "pass pairs of the split, such as split.test"
-        raise ParameterError("pairs to audit", got, "pairs in question", step)
-    return chosen.linked.cpu().to(torch.int64)[order], ends
 
 
 def _worlds(
