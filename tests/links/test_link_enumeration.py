@@ -31,7 +31,7 @@ Assignment = tuple[int, ...]
 @pytest.fixture(scope="module")
 def split() -> LinkSplit:
     """Edges depend on s as much as on the rest; eight pairs are in question, six are audited."""
-    graph = datasets.load("synthetic", n=N, seed=6, d_z=3, d=2, a=0.6, threshold=0.8)
+    graph = datasets.load("synthetic", n=N, seed=5, d_z=3, d=2, a=0.6, threshold=0.8)
     assert 0 < int(graph.sens.sum()) < N
     ends = torch.combinations(torch.arange(N)).T
     order = torch.tensor([0, 3, 5, 7, 9, 11, 13, 14, 1, 2, 4, 6, 8, 10, 12])
@@ -212,3 +212,19 @@ def test_the_worlds_tell_the_models_apart(
         found = Enumerated(name, split, worlds, every_world)
         assert len({tuple(who.tolist()) for who in found.flipped.values()}) > 4, name
         assert len({str(lists) for lists in found.lists.values()}) > 4, name
+
+
+@pytest.mark.parametrize("name", ["surroundings", "everything"])
+def test_answers_would_be_others_with_the_pairs_in_question(
+    split: LinkSplit,
+    worlds: Worlds,
+    every_world: dict[Assignment, SensitiveGraph],
+    name: str,
+) -> None:
+    """So the tests above say whether they were removed in every world."""
+    found = Enumerated(name, split, worlds, every_world)
+    hidden = [found.labels(world) for world in every_world.values()]
+    shown = [
+        found.model(world, found.ends).numpy() > found.threshold for world in every_world.values()
+    ]
+    assert not np.array_equal(hidden, shown)
