@@ -113,7 +113,8 @@ def case(name: str) -> Case:
     """The pairs of a graph, with groups that say nothing."""
     rng = np.random.default_rng(0)
     graph = GRAPHS[name](rng)
-    graph = graph.replace(sens=torch.from_numpy(rng.integers(0, 2, len(graph.x))), mechanism=None)
+    sens = torch.from_numpy(rng.integers(0, 2, len(graph.x)))
+    graph = SensitiveGraph(torch.ones(len(sens), 1), graph.edge_index, sens=sens)
     split = split_links(graph)
     return Case(split.input, split.test.ends.numpy(), split.test.linked.numpy(), rng)
 
