@@ -1,6 +1,6 @@
 """The methods for links, by name in `LINK_METHODS`."""
 
-from fairgear.links.methods import logistic, neighbours
+from fairgear.links.methods import fairwalk, logistic, neighbours
 from fairgear.links.methods.base import LinkMethod, load_link_model
 from fairgear.links.methods.gear import LinkGear
 from fairgear.links.methods.network import LinkNetwork
@@ -11,6 +11,7 @@ __all__ = [
     "LinkGearConfig",
     "LinkMethod",
     "LinkNetwork",
+    "fairwalk",
     "load_link_model",
     "logistic",
     "neighbours",

@@ -50,8 +50,10 @@ class LinkCencConfig(PairSettings, CencConfig):
 
 @dataclass(frozen=True)
 class FairDropConfig(LinkNetworkConfig):
-    """How FairDrop is trained on pairs."""
+    """How FairDrop is built and trained."""
 
+    layer: Annotated[str, OneOf("graphsage", "gcn", "gin")] = "gcn"
+    """The layers of the encoder: graphsage, gcn or gin."""
     delta: Annotated[float, Range(0, 0.5)] = 0.16
     """δ: in each step an edge within a group is left out with probability ½ + δ, any other with
     ½ − δ."""
