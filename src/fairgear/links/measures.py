@@ -59,14 +59,26 @@ def _ranks(
     names = ("auroc", "average_precision", "hits_at_k")
     if not positives or not negatives:
         return dict.fromkeys(names, Estimate(math.nan, UNDEFINED))
-    found = (
-        (auroc(linked, scores), weighted_auroc(linked, scores)),
-        (average_precision(linked, scores), weighted_precision(linked, scores)),
-        (hits_at(linked, scores, k), weighted_hits(linked, scores, k)),
+    values = (
+        auroc(linked, scores),
+        average_precision(linked, scores),
+        hits_at(linked, scores, k),
+    )
+    statistics = (
+        weighted_auroc(linked, scores),
+        weighted_precision(linked, scores),
+        weighted_hits(linked, scores, k),
+    )
+    # All of the same resamples, whose weights are what takes time.
+    product, units = bootstrap.drawn(
+        lambda weights: np.stack([one(weights) for one in statistics], axis=1)
     )
     return {
-        name: Estimate(value, bootstrap.share(value, statistic, positives, negatives))
-        for name, (value, statistic) in zip(names, found, strict=True)
+        name: Estimate(
+            value,
+            bootstrap.share(value, (product[:, at], units[:, at]), positives, negatives),
+        )
+        for at, (name, value) in enumerate(zip(names, values, strict=True))
     }
 
 
@@ -87,7 +99,10 @@ def surroundings_of(graph: SensitiveGraph, ends: Tensor) -> Floats:
         >>> surroundings_of(toy_graph(), torch.tensor([[0, 1], [2, 3]])).shape
         (2, 2)
     """
-    around = groups_around(graph).cpu().double()
-    first, second = (around[rows].reshape(len(rows), -1) for rows in ends)
+    order = graph.canonical
+    # Sums over neighbours in the order of ids: that of the rows would move their last digits.
+    by_number = graph if order.sorted else graph.permute(order.rows)
+    around = groups_around(by_number).cpu().double()
+    first, second = (around[order.numbers[rows]].reshape(len(rows), -1) for rows in ends)
     found: Floats = torch.cat([(first + second) / 2, (first - second).abs()], dim=1).numpy()
     return found
