@@ -23,7 +23,7 @@ from fairgear.graph.targets import BINARY, KINDS, REGRESSION, Target
 from fairgear.methods.configured import Configured
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.heads import Head
-from fairgear.methods.names import GROUP
+from fairgear.methods.names import GROUP, NAMES
 from fairgear.methods.saved import About, Saved, columns_of, read_saved, write_saved
 from fairgear.methods.thresholds import HALF, decide, most_accurate, most_accurate_offsets
 from fairgear.registry import Registry
@@ -305,7 +305,7 @@ class NetworkMethod(Method):
             self.offsets_ = most_accurate_offsets(y, scores)
 
 
-METHODS: Registry[type[Method]] = Registry("method", group=GROUP, base=Method)
+METHODS: Registry[type[Method]] = Registry("method", group=GROUP, base=Method, order=NAMES)
 
 
 def load_model(
