@@ -23,6 +23,15 @@ class PairScorer(ABC):
 
     Args:
         graph: without the pairs in question.
+
+    Example:
+        >>> import torch
+        >>> from fairgear.links import LINK_METHODS, split_links
+        >>> from fairgear.testing import toy_graph
+        >>> split = split_links(toy_graph())
+        >>> scorer = LINK_METHODS["logistic"]().fit(split).scorer(split.input)
+        >>> scorer.block(torch.tensor([4, 9])).shape
+        (2, 160)
     """
 
     def __init__(self, graph: SensitiveGraph) -> None:
@@ -47,7 +56,16 @@ class PairScorer(ABC):
 
 
 class LinkModel(ABC):
-    """Says how likely people are linked; `fit` learns from a split and returns self."""
+    """Says how likely people are linked; `fit` learns from a split and returns self.
+
+    Example:
+        >>> from fairgear.links import LINK_METHODS, LinkModel, split_links
+        >>> from fairgear.testing import toy_graph
+        >>> split = split_links(toy_graph())
+        >>> model = LINK_METHODS["adamic-adar"]().fit(split)
+        >>> isinstance(model, LinkModel), model.score(split.input, split.val.ends).shape
+        (True, (46,))
+    """
 
     name: ClassVar[str]
     threshold_: float | None = None
