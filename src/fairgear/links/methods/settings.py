@@ -33,7 +33,13 @@ class LinkNetworkConfig(PairSettings, WholeGraphConfig):
 
 @dataclass(frozen=True)
 class LinkGearConfig(PairSettings, GearConfig):
-    """The settings of `LinkGear`, which says what they mean."""
+    """The settings of `LinkGear`, which says what they mean.
+
+    Example:
+        >>> from fairgear.links import LinkGearConfig
+        >>> LinkGearConfig(head="mlp").dim
+        64
+    """
 
     encoder: Annotated[str, OneOf("graphsage", "gcn", "gin", "mlp")] = "graphsage"
 
