@@ -15,6 +15,7 @@ from fairgear.settings import OneOf, Range
 # The methods for links, for a shell that has not loaded torch.
 NAMES = (
     *("gear", "graphsage", "gcn", "nifty-sage", "nifty-gcn", "c-enc"),
+    *("fairdrop", "fairwalk"),
     *("logistic", "common-neighbours", "adamic-adar", "preferential-attachment"),
 )
 

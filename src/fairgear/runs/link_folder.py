@@ -32,6 +32,11 @@ class LinkFolder(Folder):
         self.report = self.path / "report.html"
         self.model = self.path / "model"
 
+    def files(self) -> list[Path]:
+        """Those that there must be, and those of a model."""
+        own = [self.metrics, self.pairs, self.pairs_csv, self.lists_csv, self.report, self.config]
+        return [*own, *self._model_files()]
+
     def write(self, audit: LinkAudit) -> None:
         """Write all files; `links.json` comes last, so that it implies the others."""
         if writes():
@@ -41,10 +46,12 @@ class LinkFolder(Folder):
         names = replace(audit.names, classes=())
         write_people_csv(audit.pairs, names, self.pairs_csv)
         write_people_csv(lists_table(audit.lists), names, self.lists_csv)
-        model = sorted(path for path in self.model.rglob("*") if path.is_file())
-        beside = [self.report, self.pairs_csv, self.lists_csv, self.config, *model]
+        beside = [self.report, self.pairs_csv, self.lists_csv, self.config, *self._model_files()]
         audit.save(self.path, beside=[one.relative_to(self.path).as_posix() for one in beside])
         self.clear_checkpoint()
+
+    def _model_files(self) -> list[Path]:
+        return sorted(path for path in self.model.rglob("*") if path.is_file())
 
     def results(self) -> LinkAudit | None:
         """What was written; None where that is damaged, or not complete."""
