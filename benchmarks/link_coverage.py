@@ -39,7 +39,7 @@ from fairgear.links.measures import factual_estimates, surroundings_of
 from fairgear.metrics.inputs import Floats, Integers
 
 ROWS = RESULTS / "link_coverage.csv"
-NAMES = ("map, 400", "map, 4,000", "blocks, 1,000", "synthetic, 2,000")
+NAMES = ("map, 400", "blocks, 1,000", "synthetic, 2,000")
 RATES = (0.0, 0.01, 0.05, 0.2)
 REPETITIONS, BOOTSTRAPPED = 300, 100
 # The rates of pairs within a group and of others, and how far linked pairs score above others.

@@ -5,6 +5,12 @@ by the design effect, as in `fairgear.metrics.rates`: V ÷ the variance of indep
 communities and by regions if these are given, the larger of the two. The design effect of an
 assumed correlation is averaged in where few communities have flips, and is all where none has.
 Everything else has the standard error of the two-way bootstrap and a quantile of t.
+
+In simulations (`benchmarks/link_coverage.py`, table in `docs/concepts/links.md`), intervals at 95 %
+of rates from 0.05 to 0.2 covered 0.95 or more by communities, where up to 0.4 of the latent
+variance was shared by people, communities or pairs of communities, and 0.95 or more with regions
+also where 0.3 was shared over two steps; by communities alone that was down to 0.88. Those of gaps,
+AUROC, average precision and R² covered 0.95 or more on average, each 0.91 or more.
 """
 
 from __future__ import annotations

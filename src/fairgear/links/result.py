@@ -282,7 +282,7 @@ class LinkAudit:
         provenance: versions, data and cost, where they were recorded.
 
     Example:
-        >>> from fairgear.links import audit_links, split_links
+        >>> from fairgear.links import LinkAudit, audit_links, split_links
         >>> from fairgear.testing import toy_graph
         >>> def same_group(graph, pairs):
         ...     return (graph.sens[pairs[0]] == graph.sens[pairs[1]]).double()
