@@ -229,6 +229,14 @@ def test_everybody_of_one_group_has_no_worlds() -> None:
     assert not audit.lists.changes
 
 
+def test_people_whose_attribute_is_unknown_are_told_of() -> None:
+    graph = toy_graph()
+    known = torch.arange(len(graph.x)) % 8 > 0
+    split = split_links(graph.replace(sens_known=known))
+    audit = audit_links(alike, split, draws=1, self_pairs=0, list_people=0)
+    assert any("of 20 of 160 people is unknown" in note for note in audit.notes)
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("settings", "message"),

@@ -16,6 +16,7 @@ from fairgear.auditing.measures import collecting
 from fairgear.auditing.names import Names
 from fairgear.auditing.people import sample
 from fairgear.auditing.result import ModelInfo
+from fairgear.auditing.unknown import has_unknown
 from fairgear.auditing.worlds import Worlds
 from fairgear.causal import CausalModel
 from fairgear.errors import ParameterError
@@ -38,12 +39,13 @@ from fairgear.links.metrics import LINK_METRICS
 from fairgear.links.pairs import Pairs
 from fairgear.links.recommendations import SELF, ListReader, MeasuredLists
 from fairgear.links.references import Compared, link_references
-from fairgear.links.result import LinkAudit, LinkFlips, LinkSetup
+from fairgear.links.result import Cell, LinkAudit, LinkFlips, LinkReference, LinkSetup
 from fairgear.links.split import LinkSplit
 from fairgear.links.table import table_of
 from fairgear.methods.thresholds import HALF, most_accurate
 from fairgear.metrics import UNDEFINED, Estimate
 from fairgear.metrics.inputs import check_level
+from fairgear.progress import bar
 
 # People whose lists are compared, by default; of a command so many pairs at most are asked for.
 LIST_PEOPLE, COSTLY_CELLS = 200, 200_000
@@ -140,6 +142,13 @@ class _Audit:
             PairClusters.of(*of(self.graph).cpu().numpy()[rows]) for of in (communities, regions)
         )
         self.bootstrap = PairBootstrap(clusters, parts, level=sizes.level, seed=worlds.seed)
+        if has_unknown(self.graph):
+            assert self.graph.sens_known is not None
+            unknown = int((~self.graph.sens_known).sum())
+            self.notes.append(
+                f"The attribute of {unknown:,} of {len(self.graph.x):,} people is unknown: they "
+                "have the value that was drawn for them, which intervals do not account for."
+            )
 
     def measured(self) -> LinkAudit:
         """All of it."""
@@ -150,22 +159,17 @@ class _Audit:
         chosen = self._chosen(asked)
         reader = self._reader(chosen, scorer)
         effects = self._effects(asked, factual, chosen, reader)
-        with collecting(self.notes):
+        with collecting(self.notes), bar("measures and intervals", total=5) as progress:
             lists = self._lists(reader)
+            progress.advance()
             rows = [flip_row(one, self.bootstrap, len(scores)) for one in effects]
+            progress.advance()
             estimates = self._estimates(factual, rows, lists)
-        groups = PairGroups.of(self.graph, self.ends.numpy())
-        average = next((one for one in effects if one.intervention == AVERAGE), None)
-        shares = None if average is None else average.flips.by_node
-        cells = cell_rows(groups, self.linked, factual.labels, shares, self.bootstrap)
-        compared = Compared(
-            self.split,
-            self.worlds if self.has_worlds else None,
-            self.ends,
-            self.linked,
-            chosen,
-            self.sizes.k,
-        )
+            progress.advance()
+            cells = self._cells(factual, effects)
+            progress.advance()
+            references = self._references(chosen)
+            progress.advance()
         return LinkAudit(
             model=ModelInfo(self.model.name, self.model.kind, asked.threshold),
             setup=self._setup(chosen, reader),
@@ -174,7 +178,7 @@ class _Audit:
             flips=tuple(rows),
             cells=cells,
             lists=None if lists is None else lists.lists,
-            references=link_references(compared),
+            references=references,
             names=Names.of(self.graph),
             graph=datasets.statistics(self.graph),
             diagnostics=self.worlds.diagnostics if self.has_worlds else None,
@@ -285,6 +289,18 @@ class _Audit:
                 found[key] = unknown if row is None else Estimate(row.change, row.interval)
             found["exposure_gap"] = lists.gap
         return {key: found[key] for key in LINK_METRICS if key in found}
+
+    def _cells(self, factual: Predictions, effects: list[Effect]) -> tuple[Cell, ...]:
+        groups = PairGroups.of(self.graph, self.ends.numpy())
+        average = next((one for one in effects if one.intervention == AVERAGE), None)
+        shares = None if average is None else average.flips.by_node
+        return cell_rows(groups, self.linked, factual.labels, shares, self.bootstrap)
+
+    def _references(self, chosen: Tensor) -> tuple[LinkReference, ...]:
+        worlds = self.worlds if self.has_worlds else None
+        return link_references(
+            Compared(self.split, worlds, self.ends, self.linked, chosen, self.sizes.k)
+        )
 
     def _setup(self, chosen: Tensor, reader: ListReader | None) -> LinkSetup:
         worlds = self.worlds
