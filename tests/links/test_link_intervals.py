@@ -178,6 +178,21 @@ def test_the_largest_gap_holds_for_all_cells_at_once(
         assert bootstrap.gap(hits, pair).interval.high <= found.interval.high
 
 
+def test_very_many_cells_have_a_safe_interval(ends: Integers, clusters: PairClusters) -> None:
+    """Of all cells at once, no narrower than that of any two of them."""
+    hits = (drawn(ends, 0.0, 1, seed=9)[0] > 0) * 1.0
+    cell = (ends[0] % 30).astype(np.int64)
+    bootstrap = PairBootstrap(clusters)
+    found = bootstrap.largest_gap(hits, cell)
+    means = [float(hits[cell == one].mean()) for one in range(30)]
+    assert found.value == pytest.approx(max(means) - min(means))
+    assert found.interval.low <= found.value <= found.interval.high
+    two = [int(np.argmin(means)), int(np.argmax(means))]
+    pair = bootstrap.gap(hits, np.where(cell == two[0], 0, np.where(cell == two[1], 1, -1)))
+    assert found.interval.low <= pair.interval.low
+    assert found.interval.high >= min(1.0, pair.interval.high)
+
+
 def test_the_table_of_the_page_is_that_of_the_rows() -> None:
     page = (DOCS / "concepts" / "links.md").read_text(encoding="utf-8")
     assert f"<!-- coverage -->\n{table()}\n<!-- /coverage -->" in page
