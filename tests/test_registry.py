@@ -160,3 +160,11 @@ def test_a_run_takes_a_class_by_module_and_name(package: Path, tmp_path: Path) -
     typed = ["run", "synthetic", "--method", "plugged_code:Plugged", "--out", str(out)]
     assert main([*typed, "--quick"]) == 0
     assert (out / "audit.json").exists()
+
+
+def test_names_are_listed_in_the_order_that_was_said_whichever_came_first() -> None:
+    numbers: Registry[int] = Registry("number", order=("one", "two", "three"))
+    for name, value in (("other", 9), ("three", 3), ("one", 1)):
+        numbers.add(name, value)
+    assert list(numbers) == ["one", "three", "other"]
+    assert numbers.items() == [("one", 1), ("three", 3), ("other", 9)]

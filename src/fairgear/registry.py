@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -23,12 +23,21 @@ class Registry(Generic[T]):
         group: the entry-point group in which other packages register theirs. Such an entry is
             imported when it is looked up, never before.
         base: the class that entries from elsewhere must derive from.
+        order: names in the order in which they are listed, whichever module is imported first.
     """
 
-    def __init__(self, kind: str, *, group: str = "", base: type | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        *,
+        group: str = "",
+        base: type | None = None,
+        order: Sequence[str] = (),
+    ) -> None:
         self.kind = kind
         self._group = group
         self._base = base
+        self._order = tuple(order)
         self._entries: dict[str, T] = {}
 
     def add(self, name: str, entry: T) -> T:
@@ -70,13 +79,14 @@ class Registry(Generic[T]):
         return name in self._entries or name in self._plugins()
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._entries, **self._plugins()})
+        first = {name: None for name in self._order if name in self._entries}
+        return iter({**first, **self._entries, **self._plugins()})
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
     def items(self) -> list[tuple[str, T]]:
-        """All names with their entries, own ones first, in order of registration."""
+        """All names with their entries, own ones first, in their order."""
         return [(name, self[name]) for name in self]
 
     def _plugins(self) -> dict[str, EntryPoint]:

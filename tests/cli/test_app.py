@@ -23,6 +23,7 @@ COMMANDS = [
     "run",
     "data",
     "audit",
+    "links",
     "compare",
     "tune",
     "reproduce",

@@ -40,6 +40,7 @@ ELSEWHERE = {
     "docs/guides/experiment-tracking.md": "docs/test_experiment_tracking_page.py",
     "docs/guides/groups.md": "docs/test_groups_page.py",
     "docs/guides/large-graphs.md": "docs/test_large_graphs_page.py",
+    "docs/guides/links.md": "docs/test_links_guide.py",
     "docs/guides/scores.md": "docs/test_scores_page.py",
     "docs/guides/which-causal-model.md": "docs/test_which_causal_model.py",
     "docs/start/tutorial.md": "docs/test_tutorial.py",

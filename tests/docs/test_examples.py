@@ -18,6 +18,7 @@ PACKAGES = (
     "datasets",
     "egos",
     "graph",
+    "links",
     "methods",
     "metrics",
     "nn",

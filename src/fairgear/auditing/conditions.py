@@ -11,15 +11,12 @@ from dataclasses import dataclass
 
 from fairgear.auditing.sensitivity import Dose
 from fairgear.errors import ParameterError
-from fairgear.metrics import EVERY_METRIC, UNDEFINED, Interval
+from fairgear.metrics import EVERY_METRIC, UNDEFINED, Interval, Metric
+from fairgear.registry import Registry
 
 _COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _ENDS = ("low", "high")
 _FORM = re.compile(r"\s*([^\s<>=.]+)(?:\.([^\s<>=]*))?\s*(>=|<=|>|<)\s*([^\s<>=]+)\s*")
-_ALLOWED = (
-    f"METRIC > NUMBER, METRIC one of {', '.join(EVERY_METRIC)}, or METRIC.low or METRIC.high for "
-    f"an end of its interval, and one of {', '.join(_COMPARISONS)}"
-)
 
 
 @dataclass(frozen=True)
@@ -45,22 +42,27 @@ class Condition:
     number: float
 
     @classmethod
-    def parse(cls, text: str) -> Condition:
-        """Read `METRIC[.low|.high] OP NUMBER`, such as "delta_cf.high > 0.05"."""
+    def parse(cls, text: str, known: Registry[Metric] = EVERY_METRIC) -> Condition:
+        """Read `METRIC[.low|.high] OP NUMBER`, such as "delta_cf.high > 0.05".
+
+        Args:
+            text: the condition.
+            known: the metrics that it may name.
+        """
         found = _FORM.fullmatch(text)
         if found is None:
-            raise _refused(text, "write it as 'delta_cf > 0.05'")
+            raise _refused(text, known, "write it as 'delta_cf > 0.05'")
         metric, end, comparison, digits = found.groups()
-        if metric not in EVERY_METRIC:
-            near = difflib.get_close_matches(metric, EVERY_METRIC, n=1)
-            raise _refused(text, f"did you mean {near[0]!r}" if near else "choose a metric")
+        if metric not in known:
+            near = difflib.get_close_matches(metric, known, n=1)
+            raise _refused(text, known, f"did you mean {near[0]!r}" if near else "choose a metric")
         if end is not None and end not in _ENDS:
-            raise _refused(text, f"write {metric}.low or {metric}.high")
-        low, high = EVERY_METRIC[metric].low, EVERY_METRIC[metric].high
+            raise _refused(text, known, f"write {metric}.low or {metric}.high")
+        low, high = known[metric].low, known[metric].high
         try:
             number = float(digits)
         except ValueError:
-            raise _refused(text, f"compare {metric} with a number") from None
+            raise _refused(text, known, f"compare {metric} with a number") from None
         # A number out of range, such as a percentage, would let everything pass.
         if not low <= number <= high:
             allowed = f"{low:g} to {high:g}, the range of {metric}"
@@ -142,5 +144,9 @@ class Condition:
         return f"δCF is {self.bound} {when} the difference between the groups."
 
 
-def _refused(text: str, next_step: str) -> ParameterError:
-    return ParameterError("a condition", repr(text), _ALLOWED, next_step)
+def _refused(text: str, known: Registry[Metric], next_step: str) -> ParameterError:
+    allowed = (
+        f"METRIC > NUMBER, METRIC one of {', '.join(known)}, or METRIC.low or METRIC.high for "
+        f"an end of its interval, and one of {', '.join(_COMPARISONS)}"
+    )
+    return ParameterError("a condition", repr(text), allowed, next_step)

@@ -222,6 +222,20 @@ class Worlds:
                 partial(self._change, nodes[at : at + 1], values[at : at + 1]),
             )
 
+    def together(self, ends: Tensor) -> Iterator[World]:
+        """For each pair of rows in `ends` (2, m), the world in which these two alone are changed.
+
+        Both are in the group that `alone` puts each of them in; not cached.
+        """
+        ids = self.graph.node_id[ends.to(self.graph.node_id.device)].cpu()
+        values = [changed_groups(self.graph, rows, seed=self.seed) for rows in ends]
+        for at in range(ends.shape[1]):
+            sens = self.graph.sens.clone()
+            for rows, value in zip(ends, values, strict=True):
+                sens[rows[at]] = value[at]
+            name = f"both {int(ids[0, at])} {int(ids[1, at])}"
+            yield World("strict", name, 0, sens, partial(self._counterfactual, sens))
+
     @property
     def cheap_alone(self) -> bool:
         """Whether the world of one person costs their surroundings alone."""

@@ -256,7 +256,7 @@ def sample(
         sens = sens * settings.second_groups + second
         v = (v[:, None] + u).flatten(end_dim=1)
     draft = SyntheticMechanism(settings, v, w, columns, stretch.exp(), skew.tanh(), 0.0)
-    edges = _pairs_of(draft, latent).fields(sens)
+    edges = pairs_of(draft, latent).fields(sens)
     edge_index, edge_weight = edges["edge_index"], edges.get("edge_weight")
     scores = draft.scores(latent, sens, edge_index, edge_weight)
     mechanism = draft.known_scores(scores)
@@ -314,7 +314,7 @@ class SyntheticCausalModel(CausalModel):
                 "load it with fairgear.datasets.load('synthetic')",
             )
         self._mechanism = graph.mechanism
-        self._pairs = _pairs_of(graph.mechanism, graph.latent)
+        self._pairs = pairs_of(graph.mechanism, graph.latent)
         self._latent = graph.latent
         self._local = None
         # Features or edges edited after sampling have no known counterfactual.
@@ -402,7 +402,7 @@ class SyntheticCausalModel(CausalModel):
         return self._mechanism.labels(scores)
 
 
-def _pairs_of(mechanism: SyntheticMechanism, latent: Tensor) -> SyntheticPairs:
+def pairs_of(mechanism: SyntheticMechanism, latent: Tensor) -> SyntheticPairs:
     """The pairs of a sampled graph."""
     w = mechanism.w.to(latent.device)
     # Steps of 2⁻²⁰: tanh may round otherwise on another machine, or at another place of a row.

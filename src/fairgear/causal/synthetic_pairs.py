@@ -43,7 +43,7 @@ class SyntheticPairs:
             return {"edge_index": self.edges(sens)}
         pairs, cosines = (found.to(sens.device) for found in self._found)
         arcs, near = torch.cat([pairs, pairs.flip(0)], dim=1), torch.cat([cosines, cosines])
-        near = near + self._settings.a * self._agreement(sens[arcs[0]], sens[arcs[1]])
+        near = near + self._settings.a * self.agreement(sens[arcs[0]], sens[arcs[1]])
         if self._settings.directed:
             near = near + self._pull.to(sens.device)[arcs[1]]
         reached = near >= self._settings.threshold
@@ -75,7 +75,7 @@ class SyntheticPairs:
     def edges(self, sens: Tensor) -> Tensor:
         """The edges of the world in which the attribute is `sens`."""
         pairs, cosines = (found.to(sens.device) for found in self._found)
-        same = self._agreement(sens[pairs[0]], sens[pairs[1]])
+        same = self.agreement(sens[pairs[0]], sens[pairs[1]])
         reached = cosines + self._settings.a * same >= self._settings.threshold
         return undirected_edges(pairs[:, reached], len(sens))
 
@@ -91,12 +91,12 @@ class SyntheticPairs:
         for person, value in zip(people.tolist(), after.tolist(), strict=True):
             new[pairs == person] = value
         was, is_now = (
-            cosines + self._settings.a * self._agreement(*one) >= self._settings.threshold
+            cosines + self._settings.a * self.agreement(*one) >= self._settings.threshold
             for one in (old, new)
         )
         return pairs[:, was & ~is_now], pairs[:, is_now & ~was]
 
-    def _agreement(self, one: Tensor, other: Tensor) -> Tensor:
+    def agreement(self, one: Tensor, other: Tensor) -> Tensor:
         """How much the attributes of two people agree, 0 to 1."""
         if self._settings.continuous:
             return (1 - (one - other).abs()).clamp(min=0)
@@ -105,6 +105,16 @@ class SyntheticPairs:
             return one == other
         first, second = one // values == other // values, one % values == other % values
         return (first.double() + second.double()) / 2
+
+    def joined(self, ends: Tensor, sens: Tensor) -> Tensor:
+        """Whether pairs (2, m) are linked, from the first to the second, where s is `sens`."""
+        unit = _unit(self._latent.cpu().numpy())
+        one, other = ends.numpy()
+        near = torch.from_numpy((unit[one] * unit[other]).sum(axis=1))
+        near = near + self._settings.a * self.agreement(sens[ends[0]], sens[ends[1]])
+        if self._settings.directed:
+            near = near + self._pull.cpu()[ends[1]]
+        return near >= self._settings.threshold
 
     @cached_property
     def _incident(self) -> tuple[Tensor, Tensor]:
@@ -123,8 +133,7 @@ def _cosine_pairs(
     float64, one pair at a time in the order of the dimensions, so neither the blocks nor the
     order of the nodes can move a pair across the threshold.
     """
-    norms = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    unit = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    unit = _unit(vectors)
     single = unit.astype(np.float32)
     n = len(unit)
     found_pairs, found_cosines = [], []
@@ -142,3 +151,11 @@ def _cosine_pairs(
                 found_cosines.append(cosines[keep])
             progress.advance(len(rows))
     return np.concatenate(found_pairs, axis=1), np.concatenate(found_cosines)
+
+
+def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The vectors at length 1; those of length 0 stay."""
+    norms = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+    unit: NDArray[np.float64] = np.zeros_like(vectors)
+    np.divide(vectors, norms, out=unit, where=norms > 0)
+    return unit

@@ -31,6 +31,7 @@ from fairgear.cli.doctor import NotHealthy, doctor_app
 from fairgear.cli.first import demo_app, show_first_steps
 from fairgear.cli.flags import examples
 from fairgear.cli.judge import judge_app
+from fairgear.cli.links import links_app
 from fairgear.cli.methods import methods_app
 from fairgear.cli.output import complain
 from fairgear.cli.reproduce import reproduce_app
@@ -48,7 +49,7 @@ from fairgear.version import installed_version
 # Characters of what the parser says.
 _LONGEST = 1000
 # Commands that go on where they were interrupted.
-_RESUMED = ("demo", "run", "compare", "tune", "reproduce", "judge")
+_RESUMED = ("demo", "run", "links", "compare", "tune", "reproduce", "judge")
 
 app = App(
     name="fairgear",
@@ -70,6 +71,7 @@ for one in (
     run_app,
     data_app,
     audit_app,
+    links_app,
     compare_app,
     tune_app,
     reproduce_app,

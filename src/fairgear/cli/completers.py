@@ -34,6 +34,13 @@ def methods(context: Any) -> list[str]:
     return [*NAMES, *(found.name for found in entry_points(group=GROUP))]
 
 
+def link_methods(context: Any) -> list[str]:
+    """The names of methods for links, and files."""
+    from fairgear.runs.link_config import NAMES
+
+    return [*NAMES, *files(context)]
+
+
 def files(context: Any) -> list[str]:
     """The files and folders that begin as the word at the cursor does."""
     typed = str(context.incomplete)

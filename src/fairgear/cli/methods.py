@@ -8,29 +8,34 @@ import textwrap
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
-from fairgear.cli.flags import METHOD, examples, field_docs
+from fairgear.cli.flags import METHOD, Flag, examples, field_docs
 from fairgear.cli.output import Json, print_json, print_table, say
 from fairgear.errors import FairgearError
+from fairgear.registry import Registry
 from fairgear.settings import Config, settings_of
+
+Links = Annotated[Flag, Parameter(help="Those for links, of fairgear links.")]
 
 methods_app = App(
     name="methods",
     help="What methods there are, and their settings.",
-    help_epilogue=examples("fairgear methods list", "fairgear methods show gear"),
+    help_epilogue=examples(
+        "fairgear methods list",
+        "fairgear methods show gear",
+        "fairgear methods show gear --links",
+    ),
 )
 
 
 @methods_app.command(name="list")
-def list_methods(*, json: Json = False) -> None:
+def list_methods(*, links: Links = False, json: Json = False) -> None:
     """List the methods."""
-    from fairgear.methods import METHODS
-
-    found = []
-    for name in METHODS:
+    registry, found = _registry(links), []
+    for name in registry:
         try:
-            found.append((name, _summary(METHODS[name])))
+            found.append((name, _summary(registry[name])))
         except FairgearError as error:
             # Another package's method; the others are listed all the same.
             found.append((name, f"cannot be used: {error}"))
@@ -41,7 +46,7 @@ def list_methods(*, json: Json = False) -> None:
 
 
 @methods_app.command(name="show")
-def show(method: Annotated[str, METHOD], /, *, json: Json = False) -> None:
+def show(method: Annotated[str, METHOD], /, *, links: Links = False, json: Json = False) -> None:
     """Show the settings of a method: defaults, allowed values and meaning.
 
     Parameters
@@ -49,9 +54,7 @@ def show(method: Annotated[str, METHOD], /, *, json: Json = False) -> None:
     method
         A name from `fairgear methods list`.
     """
-    from fairgear.methods import METHODS
-
-    kind = METHODS.resolve(method)
+    kind = _registry(links).resolve(method)
     settings = dict(_settings(kind.config_type, _arguments(kind)))
     if json:
         print_json({"name": method, "summary": _summary(kind), "settings": settings})
@@ -60,6 +63,16 @@ def show(method: Annotated[str, METHOD], /, *, json: Json = False) -> None:
     for name, one in settings.items():
         meaning = textwrap.fill(one["meaning"], 76, initial_indent="    ", subsequent_indent="    ")
         say(f"\n{name} = {one['default']}  ({one['allowed']})\n{meaning}")
+
+
+def _registry(links: bool) -> Registry[Any]:
+    if links:
+        from fairgear.links import LINK_METHODS
+
+        return LINK_METHODS
+    from fairgear.methods import METHODS
+
+    return METHODS
 
 
 def _settings(

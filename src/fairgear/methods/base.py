@@ -6,7 +6,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -20,13 +20,13 @@ from fairgear.decoding import from_json
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.targets import BINARY, KINDS, REGRESSION, Target
+from fairgear.methods.configured import Configured
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.heads import Head
-from fairgear.methods.names import GROUP
+from fairgear.methods.names import GROUP, NAMES
 from fairgear.methods.saved import About, Saved, columns_of, read_saved, write_saved
 from fairgear.methods.thresholds import HALF, decide, most_accurate, most_accurate_offsets
 from fairgear.registry import Registry
-from fairgear.settings import Config
 from fairgear.tensor_files import damaged, restoring
 from fairgear.training import Checkpoint, History
 from fairgear.training.checkpoints import load_module, module_tensors
@@ -36,7 +36,7 @@ Scores = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 
-class Method(ABC):
+class Method(Configured, ABC):
     """A node classifier: the constructor only stores, `fit` works and returns self.
 
     Args:
@@ -56,7 +56,6 @@ class Method(ABC):
     """
 
     name: ClassVar[str]
-    config_type: ClassVar[type[Config]]
     reads_graph: ClassVar[bool] = True
     """Whether it uses edges; a floor sees people's own features only."""
     targets: ClassVar[Sequence[str]] = ("binary",)
@@ -76,17 +75,10 @@ class Method(ABC):
     name, others by their fingerprint."""
 
     def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
-        self.seed = seed
-        self.device = device
-        self.config = self.config_type.from_dict(settings)
+        super().__init__(seed=seed, device=device, **settings)
         # Those of the last fit; `set_params` may change `config` later.
         self._settings = self.config
         self.threshold_: float | None = None
-
-    @classmethod
-    def from_config(cls, config: Config, *, seed: int = 0, device: str = "auto") -> Self:
-        """A method with these settings, which are a `config_type`."""
-        return cls(seed=seed, device=device, **_by_name(config))
 
     @abstractmethod
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
@@ -163,40 +155,10 @@ class Method(ABC):
                 "call predict(graph)",
             )
 
-    def __repr__(self) -> str:
-        default = self.config_type()
-        changed = {k: v for k, v in _by_name(self.config).items() if v != getattr(default, k)}
-        shown = ", ".join(f"{k}={v!r}" for k, v in {**changed, "seed": self.seed}.items())
-        return f"{type(self).__name__}({shown})"
-
     def _repr_html_(self) -> str:
         from fairgear.methods.summary import method_html
 
         return method_html(self)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All arguments of the constructor, as scikit-learn's `clone` needs them."""
-        return {"seed": self.seed, "device": self.device, **_by_name(self.config)}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change arguments of the constructor; `generator__steps` changes a nested setting."""
-        for key, value in params.items():
-            if key in ("seed", "device"):
-                setattr(self, key, value)
-                continue
-            outer, _, inner = key.partition("__")
-            nested = isinstance(getattr(self.config, outer, None), Config)
-            if outer not in self.get_params() or (inner and not nested):
-                raise ParameterError(
-                    f"parameter of {type(self).__name__}",
-                    repr(key),
-                    ", ".join(self.get_params()),
-                    "correct the name",
-                )
-            if inner:
-                value = {**getattr(self.config, outer).to_dict(), inner: value}
-            self.config = self.config_type.from_dict({**self.config.to_dict(), outer: value})
-        return self
 
     def save(self, path: Path | str) -> None:
         """Write the fitted model to the folder `path`: weights.safetensors and model.json."""
@@ -249,17 +211,6 @@ class Method(ABC):
             raise saved.damaged()
         if offsets is not None and len(offsets) != len(known.target.classes):
             raise saved.damaged()
-
-    def torch_device(self) -> torch.device:
-        """The device that the work runs on."""
-        available = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
-        if self.device == "auto":
-            return torch.device(available[-1])
-        if self.device not in available:
-            raise ParameterError(
-                "device", repr(self.device), f"auto, {', '.join(available)}", "use 'auto'"
-            )
-        return torch.device(self.device)
 
     def _fitted_threshold(self) -> float:
         if self.threshold_ is None:
@@ -354,7 +305,7 @@ class NetworkMethod(Method):
             self.offsets_ = most_accurate_offsets(y, scores)
 
 
-METHODS: Registry[type[Method]] = Registry("method", group=GROUP, base=Method)
+METHODS: Registry[type[Method]] = Registry("method", group=GROUP, base=Method, order=NAMES)
 
 
 def load_model(
@@ -389,11 +340,6 @@ def load_model(
     return kind._of(saved, device)
 
 
-def _by_name(config: Config) -> dict[str, Any]:
-    """The settings; unlike `to_dict`, nested ones stay what they are."""
-    return {item.name: getattr(config, item.name) for item in fields(config)}
-
-
 class FitCheckpoints:
     """The checkpoints of the stages of one fit, if it has a folder; all stay until it is done.
 
@@ -419,7 +365,7 @@ class FitCheckpoints:
             made.remove()
 
 
-def run_key(method: Method, graph: SensitiveGraph, *more: str | None) -> str:
+def run_key(method: Configured, graph: SensitiveGraph, *more: str | None) -> str:
     """A hash of what determines a fit: method, settings, seed, graph, and `more`."""
     what = [installed_version(), method.name, method.config.to_dict(), method.seed]
     text = json.dumps([*what, graph.fingerprint(), graph.sens_column, *more], sort_keys=True)
@@ -448,18 +394,7 @@ def check_trainable(
             "two classes" if tuple(targets) == ("binary",) else ", ".join(targets),
             f"use one of {', '.join(able)}, or recode the label",
         )
-    if graph.continuous:
-        _check_number(graph, method, number_of_s)
-    elif graph.num_groups > 2 and not several_groups:
-        able = [name for name in METHODS if METHODS[name].several_groups]
-        raise GraphError(
-            f"a graph to train {method} on",
-            f"{graph.num_groups} groups",
-            "two groups",
-            f"use one of {', '.join(able)}, or --sensitive-against VALUE",
-        )
-    if not graph.continuous:
-        _check_present("group", graph.sens, range(graph.num_groups))
+    check_sensitive(graph, method, several_groups=several_groups, number_of_s=number_of_s)
     for part, mask in (("training", graph.train_mask), ("validation", graph.val_mask)):
         y, what = graph.y[mask], f"among the {part} nodes"
         if target.is_number:
@@ -468,13 +403,44 @@ def check_trainable(
             _check_present(f"class {what}", y, range(len(target.classes)))
 
 
-def _check_number(graph: SensitiveGraph, method: str, able: bool) -> None:
+def check_sensitive(
+    graph: SensitiveGraph,
+    method: str,
+    *,
+    several_groups: bool,
+    number_of_s: bool,
+    able: Sequence[str] | None = None,
+) -> None:
+    """Refuse a graph without all groups, or whose attribute is of a kind a method cannot have.
+
+    Where that is a number, `able` are the methods that can; those of people if not given.
+    """
+    if graph.continuous:
+        if able is None:
+            able = [each for each in METHODS if METHODS[each].number_of_s]
+        _check_number(graph, method, number_of_s, able)
+        return
+    if graph.num_groups > 2 and not several_groups:
+        able = [name for name in METHODS if METHODS[name].several_groups]
+        raise GraphError(
+            f"a graph to train {method} on",
+            f"{graph.num_groups} groups",
+            "two groups",
+            f"use one of {', '.join(able)}, or --sensitive-against VALUE",
+        )
+    _check_present("group", graph.sens, range(graph.num_groups))
+
+
+def _check_number(
+    graph: SensitiveGraph, method: str, number_of_s: bool, able: Sequence[str]
+) -> None:
     """Refuse a sensitive attribute that is a number, or the same number for everybody."""
     name = graph.attributes.name if graph.attributes else "s"
     what = f"a graph to train {method} on"
-    if not able:
-        methods = ", ".join(each for each in METHODS if METHODS[each].number_of_s)
-        step = f'use one of {methods}, or compare two groups, such as --sensitive "{name}<40"'
+    if not number_of_s:
+        step = (
+            f'use one of {", ".join(able)}, or compare two groups, such as --sensitive "{name}<40"'
+        )
         raise GraphError(what, f"the number {name!r} as sensitive attribute", "groups", step)
     if len(torch.unique(graph.sens)) < 2:
         got, step = f"the same {name!r} for everybody", "name another sensitive attribute"

@@ -20,7 +20,7 @@ from fairgear.errors import FileError
 from fairgear.files import json_text, write_text
 from fairgear.graph.targets import BINARY, Target
 from fairgear.reading import content_of, reading
-from fairgear.settings import SEED, Range
+from fairgear.settings import SEED, OneOf, Range
 from fairgear.tensor_files import OTHER, damaged, read_tensors, write_tensors
 
 ABOUT, WEIGHTS = "model.json", "weights.safetensors"
@@ -31,6 +31,9 @@ FORMAT = 4
 _EARLIER = "0.1"
 # Of a sensitive attribute; more are a damaged file.
 _MOST_GROUPS = 10**6
+# What a model is of, and what reads it.
+PEOPLE, LINKS = "people", "links"
+_READERS = {PEOPLE: "fairgear.load_model", LINKS: "fairgear.links.load_link_model"}
 # Of model.json, among the facts of the weights; those of earlier commits have none.
 _DIGEST = "model_sha256"
 
@@ -46,6 +49,7 @@ class About:
     target: Target = BINARY
     groups: Annotated[int, Range(0, _MOST_GROUPS)] = 2
     offsets: tuple[float, ...] | None = None
+    task: Annotated[str, OneOf(PEOPLE, LINKS)] = PEOPLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +80,13 @@ def write_saved(
     write_text(folder / ABOUT, text)
 
 
-def read_saved(folder: Path) -> Saved:
-    """What `write_saved` wrote; a folder that is damaged is refused."""
+def read_saved(folder: Path, task: str = PEOPLE) -> Saved:
+    """What `write_saved` wrote; a folder that is damaged, or of another task, is refused."""
     about, content = _about(folder)
+    found = about.get("task", PEOPLE)
+    if found != task:
+        step = f"load it with {_READERS[found]}"
+        raise FileError(f"model folder {folder}", f"a model of {found}", f"one of {task}", step)
     tensors, facts = read_tensors(folder / WEIGHTS)
     if facts.pop(_DIGEST, _sha256(content)) != _sha256(content):
         raise damaged(folder / ABOUT, OTHER)

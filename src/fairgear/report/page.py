@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fairgear.auditing import Audit
+from fairgear.auditing.provenance import Provenance
 from fairgear.files import json_ready, write_text
 from fairgear.metrics import EVERY_METRIC
 from fairgear.report import numbers
@@ -130,10 +131,10 @@ def render_page(audit: Audit) -> str:
         groups=group_section(audit),
         # How the audit was made, then the settings of the command.
         settings=[
-            *_settings("audit", json_ready(audit.setup)),
-            *_settings("command", audit.config),
+            *settings_rows("audit", json_ready(audit.setup)),
+            *settings_rows("command", audit.config),
         ],
-        facts=_facts(audit),
+        facts=facts_of(audit.provenance),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         style=Markup(style),
@@ -165,14 +166,14 @@ def _contents(audit: Audit, parts: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(id, title) for id, title, present in every if present or id in said]
 
 
-def _settings(title: str, values: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+def settings_rows(title: str, values: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
     """The settings of each level under the names that lead to it: titles and rows."""
     own = [(str(k), _written(v)) for k, v in values.items() if not isinstance(v, Mapping)]
     found = [(title, own)] if own else []
     path = "" if title == "command" else f"{title}."
     for name, value in values.items():
         if isinstance(value, Mapping):
-            found += _settings(f"{path}{name}", value)
+            found += settings_rows(f"{path}{name}", value)
     return found
 
 
@@ -189,11 +190,11 @@ def _notes(audit: Audit) -> list[str]:
     return [note for note in audit.notes if note not in shown]
 
 
-def _facts(audit: Audit) -> list[tuple[str, str]]:
+def facts_of(provenance: Provenance | None) -> list[tuple[str, str]]:
     """The provenance without what has a place of its own."""
     return [
         (_FACTS.get(key, key.replace("_", " ")), str(value))
-        for key, value in (json_ready(audit.provenance) or {}).items()
+        for key, value in (json_ready(provenance) or {}).items()
         if key not in ("stages", "files", "command") and value != ""
     ]
 

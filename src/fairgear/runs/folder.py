@@ -23,15 +23,66 @@ from fairgear.files import (
 )
 from fairgear.report import model_card, write_page
 from fairgear.runs.config import RunConfig, read_yaml
+from fairgear.settings import Config
 
 AGAINST = "against"
 
 
-class AuditFolder:
-    """`audit.json`, people as Parquet and CSV, `report.html`, `model-card.md` and `SHA256SUMS`."""
+class Folder:
+    """A folder that a command fills, and the settings with which it was begun."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
+        self.config = self.path / "config.yaml"
+        self.checkpoint = self.path / "checkpoint"
+
+    def begun(self) -> bool:
+        """Whether there is anything in it."""
+        return bool(self._entries())
+
+    def claim(self, config: Config) -> None:
+        """Make the folder ours: new, empty, or begun with the same settings."""
+        text = yaml.safe_dump(config.to_dict(), sort_keys=False)
+        # Of commands that begin at once, one creates the file; the others read it.
+        fresh = not self._entries() and create(self.config, text.encode())
+        before = config.to_dict() if fresh else None
+        if not fresh and self.config.exists():
+            before = read_yaml(self.config)
+        if before != config.to_dict():
+            allowed = "a new or empty folder, or a run with the same settings to resume"
+            step = "choose another --out, or remove that folder"
+            got = _found(before, config.to_dict())
+            raise FileError(f"output folder {self.path}", got, allowed, step)
+        # Those of another's run are none of ours.
+        remove_leftovers(self.path)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """No other command may work in the folder meanwhile; it must be claimed."""
+        return holding(self.config)
+
+    def clear_checkpoint(self) -> None:
+        """Remove the checkpoint, once the results are saved."""
+        if writes():
+            shutil.rmtree(self.checkpoint, ignore_errors=True)
+
+    def _entries(self) -> list[Path]:
+        try:
+            entries = list(self.path.iterdir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            got = str(error.strerror or error).lower()
+            allowed = "a folder that can be read and written"
+            what = f"output folder {self.path}"
+            raise FileError(what, got, allowed, "choose another --out") from error
+        return [entry for entry in entries if not entry.name.endswith(TEMPORARY)]
+
+
+class AuditFolder(Folder):
+    """`audit.json`, people as Parquet and CSV, `report.html`, `model-card.md` and `SHA256SUMS`."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(path)
         self.metrics = self.path / RESULTS
         self.people = self.path / PEOPLE
         self.people_csv = self.path / PEOPLE_CSV
@@ -112,58 +163,20 @@ class AuditFolder:
         """The tables of Local Law 144, where they were asked for."""
         return self.ll144, self.ll144.with_suffix(".csv")
 
-    def _entries(self) -> list[Path]:
-        try:
-            entries = list(self.path.iterdir())
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            got = str(error.strerror or error).lower()
-            allowed = "a folder that can be read and written"
-            what = f"output folder {self.path}"
-            raise FileError(what, got, allowed, "choose another --out") from error
-        return [entry for entry in entries if not entry.name.endswith(TEMPORARY)]
-
 
 class RunFolder(AuditFolder):
     """The folder of an audit with `config.yaml`, `predictions.parquet` and `model/`."""
 
     def __init__(self, path: Path | str) -> None:
         super().__init__(path)
-        self.config = self.path / "config.yaml"
         self.predictions = self.path / "predictions.parquet"
         self.model = self.path / "model"
-        self.checkpoint = self.path / "checkpoint"
 
     def complete(self) -> list[str]:
         """Of a run also its settings, its predictions and its model."""
         model = sorted(path for path in self.model.rglob("*") if path.is_file())
         paths = [self.config, self.predictions, *model]
         return [*super().complete(), *(path.relative_to(self.path).as_posix() for path in paths)]
-
-    def begun(self) -> bool:
-        """Whether there is anything in it."""
-        return bool(self._entries())
-
-    def claim(self, config: RunConfig) -> None:
-        """Make the folder ours: new, empty, or begun with the same settings."""
-        text = yaml.safe_dump(config.to_dict(), sort_keys=False)
-        # Of commands that begin at once, one creates the file; the others read it.
-        fresh = not self._entries() and create(self.config, text.encode())
-        before = config.to_dict() if fresh else None
-        if not fresh and self.config.exists():
-            before = read_yaml(self.config)
-        if before != config.to_dict():
-            allowed = "a new or empty folder, or a run with the same settings to resume"
-            step = "choose another --out, or remove that folder"
-            got = _found(before, config.to_dict())
-            raise FileError(f"output folder {self.path}", got, allowed, step)
-        # Those of another's run are none of ours.
-        remove_leftovers(self.path)
-
-    def alone(self) -> AbstractContextManager[None]:
-        """No other command may work in the folder meanwhile; it must be claimed."""
-        return holding(self.config)
 
     def is_of(self, config: RunConfig, *, on_any_device: bool = False) -> bool:
         """Whether it is new, or was begun with the same settings."""
@@ -194,11 +207,6 @@ class RunFolder(AuditFolder):
             if file not in (*kept, self.sums):
                 file.unlink(missing_ok=True)
         write_sums(self.path, [file.name for file in kept if file.exists()], {})
-
-    def clear_checkpoint(self) -> None:
-        """Remove the checkpoint, once the results are saved."""
-        if writes():
-            shutil.rmtree(self.checkpoint, ignore_errors=True)
 
 
 def _found(before: dict[str, Any] | None, now: dict[str, Any]) -> str:

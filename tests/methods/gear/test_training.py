@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from fairgear import SensitiveGraph
 from fairgear.methods import Gear
-from fairgear.methods.baselines.neighbors import Neighbors, NodeBatch
+from fairgear.methods.baselines.neighbors import Neighbors
 from fairgear.methods.gear import training
 from fairgear.methods.gear.family import Family, MovedPeople
-from fairgear.methods.gear.training import GearTask
+from fairgear.methods.gear.training import Drawn, GearTask
 from fairgear.training import History, Task, Validation
 from tests.methods.gear.tiny import telling, tiny
 
@@ -264,12 +264,15 @@ def test_a_batch_has_labelled_people_once_and_anyone(
     torch.manual_seed(0)
     train, met = set(task.train_rows.tolist()), set()
     for _ in range(60):
-        batch, labelled, people = task._draw()
+        drawn = task._draw()
+        batch, asked = drawn.batch, drawn.asked
         assert batch.rows is not None
-        assert batch.targets is not None
+        assert asked is not None
+        people = batch.rows[asked]
         assert len(people) == 60
-        assert torch.equal(batch.rows[batch.targets], people)
-        assert torch.equal(batch.targets[:30], labelled)
+        assert torch.equal(asked[:30], drawn.labelled)
+        assert torch.equal(task.y[people[:30]], drawn.y)
+        assert torch.equal(task.sens_around[people], drawn.around)
         first = people[:30].tolist()
         assert len(set(first)) == 30
         assert set(first) <= train
@@ -285,13 +288,14 @@ def test_without_batches_the_whole_graph_takes_part(
 ) -> None:
     tiny().fit(dense)
     (task,) = caught
-    batch, labelled, people = task._draw()
-    assert batch is task.graph.links.everyone
-    assert torch.equal(labelled, task.train_rows)
-    assert torch.equal(people, task.train_rows)
+    drawn = task._draw()
+    assert drawn.batch is task.graph.links.everyone
+    assert drawn.asked is None
+    assert torch.equal(drawn.labelled, task.train_rows)
+    assert torch.equal(drawn.y, task.y[task.train_rows])
 
 
-def drawn(task: GearTask, monkeypatch: pytest.MonkeyPatch) -> tuple[NodeBatch, Tensor, Tensor]:
+def drawn(task: GearTask, monkeypatch: pytest.MonkeyPatch) -> Drawn:
     """A batch that every step from now on has."""
     found = task._draw()
     monkeypatch.setattr(task, "_draw", lambda: found)
@@ -339,7 +343,8 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(
     (task,) = caught
     task.penalty.weight.fill_(0.6)
     torch.manual_seed(0)
-    batch, labelled, people = drawn(task, monkeypatch)
+    now = drawn(task, monkeypatch)
+    batch, labelled = now.batch, now.labelled
     with torch.no_grad():
         cut = task.network(batch.inputs(task.graph.x), batch.neighbors)[1].quantile(0.4)
     task.boundary.cut.fill_(float(cut))
@@ -365,7 +370,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(
     for x in (task.graph.x[rows], torch.stack(other)):
         torch.set_rng_state(states[0])
         logits.append(network(x, batch.neighbors)[1])
-    p, y = logits[0][labelled].sigmoid(), task.y[people[: len(labelled)]]
+    p, y = logits[0][labelled].sigmoid(), task.y[rows[labelled]]
     prediction = -torch.where(y == 1, p, 1 - p).log().mean()
     about = torch.arange(150) if batch.targets is None else batch.targets
     here, there = (one[about] for one in logits)
@@ -471,7 +476,7 @@ def test_up_to_the_noise_of_the_edges_is_left_out(
 ) -> None:
     tiny(edge_noise=0.6, **batches).fit(dense)
     (task,) = caught
-    batch = task._draw()[0]
+    batch = task._draw().batch
     torch.manual_seed(0)
     all_links = links(batch.neighbors)
     left = np.array([1 - links(task._with_noise(batch)) / all_links for _ in range(400)])
@@ -492,7 +497,7 @@ def test_edges_stay_without_noise_and_where_nobody_reads_them(
 ) -> None:
     tiny(**settings).fit(dense)
     (task,) = caught
-    batch = task._draw()[0]
+    batch = task._draw().batch
     assert task._with_noise(batch) is batch.neighbors
 
 

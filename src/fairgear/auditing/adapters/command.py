@@ -81,7 +81,7 @@ class CommandAdapter(Adapter):
         self.default_self_people, self.default_affected_people = 50, 3
         self._set_threshold(threshold)
         self._format = check_format(format)
-        self._words = _words(command)
+        self._words = words_of(command)
         if not timeout > 0:
             raise ParameterError("timeout", timeout, "more than 0 seconds", "use 300")
         self._timeout = timeout
@@ -113,13 +113,7 @@ class CommandAdapter(Adapter):
         ]
         most = _ROOM + _EACH * len(world.graph.x)
         program = Program(words, folder, self._timeout, most)
-        status = self._status(world, program)
-        if status:
-            ended = f"signal {-status}" if status < 0 else f"exit status {status}"
-            last = _last_line(program.stderr)
-            got = f"{ended}: {last}" if last else ended
-            step = "run the command by hand on one graph"
-            raise self._refusal(world, got, "a program that ends with exit status 0", step)
+        finish(program, self._where(world), f"{len(world.graph.x):,} people", "node_id,score")
         if not any("{scores}" in word for word in self._words):
             return program.stdout
         if not scores.exists():
@@ -128,25 +122,40 @@ class CommandAdapter(Adapter):
             raise self._refusal(world, "no file where {scores} is", allowed, step)
         return scores
 
-    def _status(self, world: World, program: Program) -> int:
-        try:
-            return program.run()
-        except NotStarted as error:
-            got = f"{program.words[0]!r}: {str(error).lower()}"
-            step = "check its name and path, and whether it may be executed"
-            raise self._refusal(world, got, "a program that can be run", step) from error
-        except TooSlow as error:
-            seconds = f"{self._timeout:g} seconds"
-            got, allowed = f"no end after {seconds}", f"at most {seconds} a world"
-            step = "give it a longer timeout, or make it faster"
-            raise self._refusal(world, got, allowed, step) from error
-        except TooMuch as error:
-            allowed = f"at most {program.most:,} bytes for {len(world.graph.x):,} people"
-            step = "print or write node_id,score, and little else"
-            raise self._refusal(world, "more output than that", allowed, step) from error
+
+def finish(program: Program, what: str, input_size: str, lines: str) -> None:
+    """Run a program to its end; an error where that is no success.
+
+    Args:
+        program: what to run.
+        what: the model and the world, as errors name them.
+        input_size: how much it was given, in words.
+        lines: what it is to print or write.
+    """
+    try:
+        status = program.run()
+    except NotStarted as error:
+        got = f"{program.words[0]!r}: {str(error).lower()}"
+        step = "check its name and path, and whether it may be executed"
+        raise ParameterError(what, got, "a program that can be run", step) from error
+    except TooSlow as error:
+        seconds = f"{program.timeout:g} seconds"
+        got, allowed = f"no end after {seconds}", f"at most {seconds} a world"
+        step = "give it a longer timeout, or make it faster"
+        raise ParameterError(what, got, allowed, step) from error
+    except TooMuch as error:
+        allowed = f"at most {program.most:,} bytes for {input_size}"
+        step = f"print or write {lines}, and little else"
+        raise ParameterError(what, "more output than that", allowed, step) from error
+    if status:
+        ended = f"signal {-status}" if status < 0 else f"exit status {status}"
+        last = _last_line(program.stderr)
+        got = f"{ended}: {last}" if last else ended
+        step = "run the command by hand on one graph"
+        raise ParameterError(what, got, "a program that ends with exit status 0", step)
 
 
-def _words(command: str) -> list[str]:
+def words_of(command: str) -> list[str]:
     """The words of the line, split as a shell does."""
     try:
         words = shlex.split(command)

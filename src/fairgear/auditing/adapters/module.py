@@ -154,13 +154,13 @@ class ModuleAdapter(Adapter):
             more["edge_weight"] = edge_weight.to(first.device, kind, copy=True)
         elif edge_weight is not None:
             self._note("Its forward takes no edge_weight: it does not read the weights of edges.")
-        with torch.no_grad(), _evaluating(self._module) as caches:
+        with torch.no_grad(), evaluating(self._module) as caches:
             if caches:
                 self._note(
                     "It has layers that cache the first graph they see (cached=True): here they "
                     "read every graph."
                 )
-            restore = _saved_buffers(self._module)
+            restore = saved_buffers(self._module)
             try:
                 found = self._module(x, edge_index, **more)
                 # What it returned may be the very state that is restored.
@@ -233,7 +233,7 @@ def _logistic(logits: Floats, target: Target) -> Floats:
 
 
 @contextmanager
-def _evaluating(module: nn.Module) -> Iterator[bool]:
+def evaluating(module: nn.Module) -> Iterator[bool]:
     """Evaluation mode inside, without cached graphs; yields whether any layer caches."""
     parts = list(module.modules())
     modes = [part.training for part in parts]
@@ -255,7 +255,7 @@ def _evaluating(module: nn.Module) -> Iterator[bool]:
             vars(part).update(cached=True, **cache)
 
 
-def _saved_buffers(module: nn.Module) -> Callable[[], bool]:
+def saved_buffers(module: nn.Module) -> Callable[[], bool]:
     """Copy every buffer; the result restores them, and returns whether any had changed."""
     kept = []
     for part in module.modules():

@@ -115,7 +115,7 @@ def _refuse_ids(what: str, column: pd.Series, graph: SensitiveGraph, path: Path)
         return
     for name in ("id", "node_id"):
         try:
-            rows = _known_rows(texts, graph, name)
+            rows = known_rows(texts, graph, name)
         except GraphError:
             # Numbers beyond those that ids can be.
             continue
@@ -157,7 +157,7 @@ def _rows(keys: pd.Series, graph: SensitiveGraph, path: Path, name: str) -> Inte
     if empty:
         got = f"{empty} lines without {name}"
         raise _unfit(path, got, "an id in every line", "write whose score it is")
-    rows = _known_rows(texts, graph, name)
+    rows = known_rows(texts, graph, name)
     strange = np.flatnonzero(rows < 0)
     if len(strange):
         got = f"{len(strange)} ids of nobody, the first {texts[strange[0]]!r}"
@@ -180,7 +180,7 @@ def _texts(keys: pd.Series) -> pd.Series:
     return pd.Series(found, dtype=object)
 
 
-def _known_rows(keys: pd.Series, graph: SensitiveGraph, name: str) -> Integers:
+def known_rows(keys: pd.Series, graph: SensitiveGraph, name: str) -> Integers:
     """Rows of the graph, −1 for nobody's keys; by name where people have names."""
     ids = graph.node_id.cpu().numpy()
     numbers = Identity(ids)

@@ -172,10 +172,11 @@ class NiftyTask(WholeGraphTask):
         self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
     ) -> dict[str, Tensor]:
         """L_c and L_s of the labelled people, from stacked z and logits of both views."""
-        learned = logits if self.config.label_flipped else logits[:1]
+        views = range(2 if self.config.label_flipped else 1)
+        learned = torch.stack([self.answers(z[view], logits[view], labelled) for view in views])
         target = y.expand(len(learned), -1)
         return {
-            "prediction": self.head.loss(learned[:, labelled], target),
+            "prediction": self.head.loss(learned, target),
             "similarity": similarity_loss(self.predictor, z[0, labelled], z[1, labelled]),
         }
 
@@ -195,9 +196,10 @@ class NiftyTask(WholeGraphTask):
         if self.config.use_sens:
             moved = flipped(self.graph.x, self.groups, drawn=False, values=self.values)
             worlds.append(replace(self.graph, x=moved))
-        found = [outputs(self.network, world, self.val_rows, self.config) for world in worlds]
+        people = self.people(self.val_rows)
+        found = [outputs(self.network, world, people, self.config) for world in worlds]
         z, logits = (torch.stack([pair[part] for pair in (found[0], found[-1])]) for part in (0, 1))
-        everyone = torch.arange(len(self.val_rows), device=z.device)
+        everyone = torch.arange(len(people), device=z.device)
         y = self.y[self.val_rows].to(z.device)
         loss = objectives.weighted(
             self.terms(self.graph.links.everyone, z, logits, everyone, y), self.weights

@@ -345,6 +345,22 @@ class LinearLogits(nn.Module):
         return x @ self.w + self.b
 
 
+def chosen_regression(
+    train: tuple[Tensor, NDArray[Any]], val: Labelled, weight: float | None, head: Head
+) -> tuple[float, LinearLogits]:
+    """C and the regression with it: as given, or the one with the least loss on `val`."""
+    weights = C_VALUES if weight is None else (float(weight),)
+    x, y = train[0].numpy(), train[1]
+    fitted = {}
+    with bar("fitting regressions", total=len(weights)) as shown:
+        for each in weights:
+            fitted[each] = LinearLogits.of(x, y, each, head.outputs)
+            shown.advance()
+    # Ties go to the first, which has the strongest penalty.
+    best = min(weights, key=lambda each: float(head.loss(fitted[each](val[0]), val[1])))
+    return best, fitted[best]
+
+
 class Logistic(Tabular):
     """Logistic regression on a person's own features, including the sensitive column.
 
@@ -363,15 +379,8 @@ class Logistic(Tabular):
         return np.asarray(self._inputs(graph, nodes).float().numpy())
 
     def _learn(self, train: Labelled, val: Labelled) -> None:
-        def loss(weight: float) -> float:
-            return float(self._head.loss(fitted[weight](val[0]), val[1]))
-
-        weights = C_VALUES if self.config.C is None else (float(self.config.C),)
-        x, y, outputs = train[0].numpy(), self._labels(train), self.target_.outputs
-        fitted = {weight: LinearLogits.of(x, y, weight, outputs) for weight in weights}
-        # Ties go to the first, which has the strongest penalty.
-        self.C_ = min(weights, key=loss)
-        self._classifier = fitted[self.C_]
+        labelled = (train[0], self._labels(train))
+        self.C_, self._classifier = chosen_regression(labelled, val, self.config.C, self._head)
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors, facts = super()._state()

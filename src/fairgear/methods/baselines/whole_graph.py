@@ -76,7 +76,12 @@ class WholeGraphNetwork(nn.Module):
     def __init__(self, encoder: nn.Module, dim: int, outputs: int = 1) -> None:
         super().__init__()
         self.encoder = encoder
-        self.classifier = nn.Linear(dim, outputs)
+        self.classifier: nn.Module = nn.Linear(dim, outputs)
+
+    def headless(self) -> Self:
+        """Itself without the classifier, for what reads representations alone."""
+        self.classifier = nn.Identity()
+        return self
 
     def forward(self, x: Tensor, neighbors: Neighbors) -> tuple[Tensor, Tensor]:
         """Representations (m, dim) and logits (m,), or (m, outputs) where there are several."""
@@ -101,7 +106,7 @@ class WholeGraphTask(Task):
 
     A method with more terms overrides `terms` and sets their `weights`; one that trains in turns
     overrides `step`. `modules` is what is trained, including `network`; labels and rows are in
-    canonical order.
+    canonical order. A task whose labels are not of people says of whom by `people`, and `answers`.
     """
 
     weights: dict[str, float]
@@ -136,28 +141,51 @@ class WholeGraphTask(Task):
             weight_decay=self.config.weight_decay,
         )
 
+    def people(self, rows: Tensor) -> Tensor:
+        """Those whose representations the answers for some labels are made of."""
+        return rows
+
+    def answers(self, z: Tensor, logits: Tensor, places: Tensor) -> Tensor:
+        """The logits of labels, from the network's output and the places of their `people`."""
+        return logits[places]
+
     def draw(self) -> tuple[NodeBatch, Tensor, Tensor]:
-        """The batch of a step, the places of the labelled people in it, and their labels."""
+        """The batch of a step, the places of the labels' people in it, and the labels."""
+        rows = self.drawn()
+        batch, places = self.around(self.people(rows))
+        return batch, places, self.y[rows].to(places.device)
+
+    def drawn(self) -> Tensor:
+        """The rows of the labels of a step."""
         size = self.config.batch_size
         if size == 0:
-            return self.graph.links.everyone, self.train_rows, self.y[self.train_rows]
-        drawn = self.train_rows[torch.randperm(len(self.train_rows))[:size]]
-        batch = self.graph.links.around(drawn, self.config.layers, self.config.fanout)
+            return self.train_rows
+        return self.train_rows[torch.randperm(len(self.train_rows))[:size]]
+
+    def around(self, people: Tensor) -> tuple[NodeBatch, Tensor]:
+        """The whole graph, or what the layers read around some people; and their places in it."""
+        if self.config.batch_size == 0:
+            return self.graph.links.everyone, people
+        batch = self.graph.links.around(people, self.config.layers, self.config.fanout)
         batch = batch.to(next(self.network.parameters()).device)
         assert batch.targets is not None
-        return batch, batch.targets, self.y[drawn].to(batch.targets.device)
+        return batch, batch.targets
 
     def terms(
         self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
     ) -> dict[str, Tensor]:
         """The named terms of the loss on a batch and the network's output for it."""
-        return {"prediction": self.head.loss(logits[labelled], y)}
+        return {"prediction": self.head.loss(self.answers(z, logits, labelled), y)}
 
     def step(self, number: int) -> dict[str, Tensor]:
         """One batch, or the whole graph."""
         batch, labelled, y = self.draw()
-        z, logits = self.network(batch.inputs(self.graph.x), batch.neighbors)
+        z, logits = self.network(batch.inputs(self.graph.x), self.neighbors(batch))
         return self.descend(self.terms(batch, z, logits, labelled, y))
+
+    def neighbors(self, batch: NodeBatch) -> Neighbors:
+        """What the network reads in a step."""
+        return batch.neighbors
 
     def descend(self, terms: dict[str, Tensor], *names: str) -> dict[str, Tensor]:
         """One step of the named optimisers, by default `network`; returns the terms, detached.
@@ -178,10 +206,15 @@ class WholeGraphTask(Task):
 
     def scored(self) -> Validation:
         """AUROC, or −RMSE, and loss on the validation set."""
-        _, logits = outputs(self.network, self.graph, self.val_rows, self.config)
+        _, logits = self.validated(self.graph)
         y = self.y[self.val_rows].to(logits.device)
         score, loss = self.head.score(y, logits), self.head.loss(logits, y)
         return Validation(score, {"prediction": float(loss), self.head.measure: score})
+
+    def validated(self, world: Inputs) -> tuple[Tensor, Tensor]:
+        """Representations of the `people` of the validation set, and the logits of its labels."""
+        z, logits = outputs(self.network, world, self.people(self.val_rows), self.config)
+        return z, self.answers(z, logits, torch.arange(len(z), device=z.device))
 
 
 class WholeGraph(NetworkMethod):
@@ -215,27 +248,42 @@ class WholeGraph(NetworkMethod):
     def fit(self, graph: SensitiveGraph, *, checkpoint: Path | None = None) -> Self:
         """Train on the training set, and keep the state with the best validation score."""
         self._aim(graph)
-        self.threshold_, self.history_ = None, {}
-        self._settings = config = self.config
-        self._learn_inputs(graph)
+        self._begin(graph)
         order, home = graph.canonical.rows, self._home()
         masks = (graph.train_mask, graph.val_mask)
-        rows = [mask.cpu()[order].nonzero()[:, 0].to(home) for mask in masks]
+        train_rows, val_rows = (mask.cpu()[order].nonzero()[:, 0].to(home) for mask in masks)
         y = graph.y.cpu()[order].to(home)
-        with seeded(self.seed, "task"):
-            task = self._task(graph, self._inputs(graph), y, *rows)
         files = FitCheckpoints(checkpoint, run_key(self, graph, *self._believed()))
-        self.history_["network"] = train(
-            task,
-            steps=config.steps,
-            seed=self.seed,
-            description=f"training {self.name}",
-            validate_every=config.validate_every,
-            checkpoint=files.checkpoint("network"),
-        )
-        self._set_threshold(graph, config.threshold)
+        self._train(graph, self._inputs(graph), y, train_rows, val_rows, files)
+        self._set_threshold(graph, self._settings.threshold)
         files.remove()
         return self
+
+    def _begin(self, graph: SensitiveGraph) -> None:
+        """Forget an earlier fit, and learn what is seen of people."""
+        self.threshold_, self.history_ = None, {}
+        self._settings = self.config
+        self._learn_inputs(graph)
+
+    def _train(
+        self,
+        graph: SensitiveGraph,
+        inputs: Inputs,
+        y: Tensor,
+        train_rows: Tensor,
+        val_rows: Tensor,
+        files: FitCheckpoints,
+    ) -> None:
+        with seeded(self.seed, "task"):
+            task = self._task(graph, inputs, y, train_rows, val_rows)
+        self.history_["network"] = train(
+            task,
+            steps=self._settings.steps,
+            seed=self.seed,
+            description=f"training {self.name}",
+            validate_every=self._settings.validate_every,
+            checkpoint=files.checkpoint("network"),
+        )
 
     @torch.no_grad()
     def chunks(
@@ -243,14 +291,17 @@ class WholeGraph(NetworkMethod):
     ) -> Iterator[tuple[Tensor, Tensor]]:
         """All people at once, since a layer reads the whole graph."""
         self._fitted_threshold()
+        z, logits = self._outputs(graph, rows_of(graph, nodes))
+        yield z.cpu(), logits.cpu()
+
+    def _outputs(self, graph: SensitiveGraph, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Representations and logits of some rows."""
         # `device` may have been changed since the fit.
         self.scaler_.to(self._home())
         for module in self._modules.values():
             module.to(self.torch_device())
-        targets = graph.canonical.numbers[rows_of(graph, nodes).cpu()].to(self._home())
-        inputs = self._inputs(graph)
-        z, logits = outputs(self._modules["network"], inputs, targets, self._sized)
-        yield z.cpu(), logits.cpu()
+        targets = graph.canonical.numbers[rows.cpu()].to(self._home())
+        return outputs(self._modules["network"], self._inputs(graph), targets, self._sized)
 
     @torch.no_grad()
     def predict_near(self, worlds: Sequence[LocalWorld], nodes: Sequence[Tensor]) -> Scores:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -86,6 +86,7 @@ class Gear(WholeGraph):
     several_groups = number_of_s = True
     config_type = GearConfig  # type: ignore[assignment]  # has what the base class reads
     config: GearConfig  # type: ignore[assignment]  # as above
+    task_type: ClassVar[type[GearTask]] = GearTask
     _settings: GearConfig  # type: ignore[assignment]  # as above
     _family: Family
     _factual: tuple[Snapshot, Tensor] | None = None
@@ -160,15 +161,14 @@ class Gear(WholeGraph):
         if graph.continuous:
             # R² stays the same, and numbers such as years keep their digits in 32 bits.
             around = SensCode(0).to(around.device).fit(around)(around)[:, 0]
-        moved = MovedPeople(self._family, graph, self.seed)
-        return GearTask(
+        return self.task_type(
             self._modules["network"],
             self._sized,
             inputs,
             y,
             train_rows,
             val_rows,
-            moved,
+            MovedPeople(self._family, graph, self.seed),
             around.float().to(y.device),
             self.head,
         )

@@ -59,15 +59,17 @@ class DependencePenalty(nn.Module):
     Args:
         limit: of R².
         people: in the validation set; what so few show by chance is no excess.
+        summaries: how many numbers R² is of.
     """
 
     integral: Tensor
     weight: Tensor
 
-    def __init__(self, limit: float, people: int) -> None:
+    def __init__(self, limit: float, people: int, summaries: int = 1) -> None:
         super().__init__()
-        # R² of n independent people is χ²/n in a large sample, which is below 4/n with 95 %.
-        self.limit = limit + (4 / people if limit < 1 else 0.0)
+        # R² on k summaries of n independent people is χ²(k)/n in a large sample, and for one or two
+        # that is below (2 + 2k)/n with 95 %.
+        self.limit = limit + ((2 + 2 * summaries) / people if limit < 1 else 0.0)
         self.register_buffer("integral", torch.zeros(()))
         self.register_buffer("weight", torch.zeros(()))
 
@@ -88,9 +90,10 @@ class DependencePenalty(nn.Module):
         return _PRICE * max(0.0, r2 - self.limit)
 
 
-def adjusted(r2: float, people: int) -> float:
-    """R² adjusted for the number of people."""
-    return 1 - (1 - r2) * (people - 1) / (people - 2) if people > 2 else 0.0
+def adjusted(r2: float, people: int, summaries: int = 1) -> float:
+    """R² adjusted for the number of people, and of the numbers that it is of."""
+    left = people - 1 - summaries
+    return 1 - (1 - r2) * (people - 1) / left if left > 0 else 0.0
 
 
 class Boundary(nn.Module):

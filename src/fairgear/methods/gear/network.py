@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -28,6 +30,11 @@ class GearNetwork(nn.Module):
         elif not self.linear:
             self.encoder = nn.Linear(width, width)
         self.out = nn.Identity() if self.linear else nn.Linear(width, outputs)
+
+    def headless(self) -> Self:
+        """Itself without the last layer, for what reads representations alone."""
+        self.out = nn.Identity()
+        return self
 
     def forward(self, x: Tensor, neighbors: Neighbors) -> tuple[Tensor, Tensor]:
         """Representations (m, dim) and logits (m,), or (m, outputs) where there are several."""

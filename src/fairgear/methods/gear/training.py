@@ -16,7 +16,7 @@ from fairgear.methods.baselines.neighbors import (
     link_numbers,
     without_links,
 )
-from fairgear.methods.baselines.whole_graph import Inputs, WholeGraphTask, outputs
+from fairgear.methods.baselines.whole_graph import Inputs, WholeGraphTask
 from fairgear.methods.gear.config import VALIDATE_EVERY, GearConfig
 from fairgear.methods.gear.family import MovedPeople
 from fairgear.methods.gear.loss import (
@@ -50,6 +50,19 @@ class Moved(NamedTuple):
     """(m,), the model of the family that each person would be moved by."""
 
 
+class Drawn(NamedTuple):
+    """What a step is about."""
+
+    batch: NodeBatch
+    labelled: Tensor
+    """The places in it of the labels' people."""
+    y: Tensor
+    asked: Tensor | None
+    """The places of those whose answers are to be alike; None for everybody in the batch."""
+    around: Tensor
+    """The mean of s around these."""
+
+
 class GearTask(WholeGraphTask):
     """L = cross-entropy + λ · inconsistency + π · R², with π the weight of the penalty.
 
@@ -65,6 +78,9 @@ class GearTask(WholeGraphTask):
         moved: the same people at other values.
         sens_around: (n,), the mean of s over each person and their neighbours.
     """
+
+    # How many numbers R² is of, for each label.
+    summaries = 1
 
     config: GearConfig  # type: ignore[assignment]  # has what the base class reads
 
@@ -85,7 +101,7 @@ class GearTask(WholeGraphTask):
         self.moved, self.sens_around = moved, sens_around
         limit = self.labels_r2() if config.r2_limit == "labels" else float(config.r2_limit)
         device = next(network.parameters()).device
-        self.penalty = DependencePenalty(limit, len(val_rows)).to(device)
+        self.penalty = DependencePenalty(limit, len(val_rows), self.summaries).to(device)
         self.model_weights = ModelWeights(moved.models).to(device)
         self.boundary = Boundary(head).to(device)
         self.modules |= {
@@ -103,8 +119,12 @@ class GearTask(WholeGraphTask):
         """
         rows = self.val_rows
         answers = self.head.columns(self.y[rows])
-        found = float(objectives.explained(answers, self.sens_around[rows]))
-        return max(0.0, adjusted(found, len(rows)))
+        found = float(objectives.explained(answers, self.around_s(rows)))
+        return max(0.0, adjusted(found, len(rows), self.summaries))
+
+    def around_s(self, rows: Tensor) -> Tensor:
+        """What R² is of, for some labels."""
+        return self.sens_around[rows]
 
     def optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
         """Adam; it adds weight_decay·θ to the gradient, and that of μ‖θ‖² is 2μθ."""
@@ -114,23 +134,25 @@ class GearTask(WholeGraphTask):
     def step(self, number: int) -> dict[str, Tensor]:
         """The whole graph, or labelled people and as many others with those around them."""
         set_learning_rate(self.optimizers["network"], self._rate(number))
-        batch, labelled, people = self._draw()
+        drawn = self._draw()
+        batch = drawn.batch
         x = batch.inputs(self.graph.x)
         other = self._moved(batch, x) if self.config.fairness_weight > 0 else None
         # The generators' state is put back afterwards: both passes drop the same units, and
         # answers differ by what was moved alone.
         with torch.random.fork_rng([x.device] if x.is_cuda else []):
-            logits = self.network(x, batch.neighbors)[1]
-        y = self.y[people[: len(labelled)]].to(logits.device)
-        parts = {"prediction": self.head.loss(logits[labelled], y)}
-        factual = batch.outputs(logits)
+            z, logits = self.network(x, batch.neighbors)
+        answers = self.answers(z, logits, drawn.labelled)
+        parts = {"prediction": self.head.loss(answers, drawn.y.to(answers.device))}
+        factual = self._asked(z, logits, drawn.asked)
         if other is not None:
-            answers = batch.outputs(self.network(other.x, other.neighbors)[1])
-            parts["consistency"] = self._inconsistency(factual, answers, batch.outputs(other.model))
+            z, logits = self.network(other.x, other.neighbors)
+            elsewhere = self._asked(z, logits, drawn.asked)
+            share = self._shares(other.model, drawn.asked)
+            parts["consistency"] = self._inconsistency(factual, elsewhere, share)
         if self.penalty.active:
-            around = self.sens_around if batch.rows is None else self.sens_around[people]
             soft = self.head.decided(factual.float(), torch.zeros_like(self.boundary.cut))
-            parts["dependence"] = objectives.explained(soft, around.to(factual.device))
+            parts["dependence"] = objectives.explained(soft, drawn.around.to(factual.device))
         self.weights = {
             "consistency": self.config.fairness_weight * self._ramp(number),
             "dependence": float(self.penalty.weight),
@@ -140,7 +162,7 @@ class GearTask(WholeGraphTask):
     def validate(self) -> Validation:
         """AUROC, the most flips under a model of the family, and R², on the validation set."""
         factual = self._logits(self.graph.x)
-        everyone = torch.arange(len(self.y), device=self.graph.x.device)
+        everyone = torch.arange(len(self.graph.x), device=self.graph.x.device)
         first = torch.zeros_like(everyone)
         worlds = []
         for model in range(self.moved.models):
@@ -169,8 +191,9 @@ class GearTask(WholeGraphTask):
         self.boundary.cut.copy_(self._cut(y, factual) if usable else self.boundary.cut * 0)
         answers, others = (head.labels(of, self.boundary.cut) for of in (factual, worlds))
         flips = head.differ(others, answers).double().mean(dim=(1, 2))
-        around = self.sens_around[rows].to(factual.device)
-        r2 = adjusted(float(objectives.explained(head.columns(answers), around)), len(y))
+        around = self.around_s(rows).to(factual.device)
+        explained = float(objectives.explained(head.columns(answers), around))
+        r2 = adjusted(explained, len(y), self.summaries)
         figures = {head.measure: worth, "flips": float(flips.max()), "dependence": r2}
         score = worth - figures["flips"] - (self.penalty.price(r2) if self.penalty.active else 0.0)
         if not float(factual.std(dim=0).max()) >= 1e-3:
@@ -179,26 +202,30 @@ class GearTask(WholeGraphTask):
             score = worth - 1e6
         return Validation(score, figures)
 
-    def _draw(self) -> tuple[NodeBatch, Tensor, Tensor]:
-        """A batch, the places in it of the labelled people, and the rows of all who take part.
-
-        The labelled come first among the latter.
-        """
-        size, rows = self.config.batch_size, self.train_rows
+    def _draw(self) -> Drawn:
+        """Everybody, or labelled people and as many others."""
+        rows, size = self.drawn(), self.config.batch_size
         if not size:
-            return self.graph.links.everyone, rows, rows
-        drawn = rows[torch.randperm(len(rows))[:size]]
-        anyone = torch.randint(len(self.y), (size,))
-        people = torch.cat([drawn, anyone])
-        batch = self.graph.links.around(people, self.config.layers, self.config.fanout)
-        batch = batch.to(next(self.network.parameters()).device)
-        assert batch.targets is not None
-        return batch, batch.targets[: len(drawn)], people
+            whole = self.graph.links.everyone
+            return Drawn(whole, rows, self.y[rows], None, self.sens_around)
+        people = torch.cat([rows, torch.randint(len(self.graph.x), (size,))])
+        batch, places = self.around(people)
+        return Drawn(batch, places[: len(rows)], self.y[rows], places, self.sens_around[people])
+
+    def _asked(self, z: Tensor, logits: Tensor, asked: Tensor | None) -> Tensor:
+        """The logits of those whose answers are to be alike."""
+        return logits if asked is None else self.answers(z, logits, asked)
+
+    def _shares(self, model: Tensor, asked: Tensor | None) -> Tensor:
+        """How much of each such answer (m, models) is moved by each model of the family."""
+        return F.one_hot(model if asked is None else model[asked], self.moved.models)
 
     def _moved(self, batch: NodeBatch, x: Tensor) -> Moved:
         """The same people after some were moved by models of the family, with fewer edges."""
         home = self.graph.x.device
-        everyone = torch.arange(len(self.y), device=home) if batch.rows is None else batch.rows
+        everyone = batch.rows
+        if everyone is None:
+            everyone = torch.arange(len(self.graph.x), device=home)
         sens = self.graph.sens[everyone]
         chance = self.model_weights()
         model = torch.multinomial(chance.to(home), len(everyone), replacement=True)
@@ -210,10 +237,10 @@ class GearTask(WholeGraphTask):
         other = torch.where(changes.to(x.device), other, x)
         return Moved(other, self._with_noise(batch), model.to(x.device))
 
-    def _inconsistency(self, factual: Tensor, answers: Tensor, model: Tensor) -> Tensor:
+    def _inconsistency(self, factual: Tensor, answers: Tensor, share: Tensor) -> Tensor:
         """Of the answers, squared; models with more of it are drawn more often."""
         gaps = self.head.gaps(self.boundary(factual), self.boundary(answers))
-        counted = F.one_hot(model, self.moved.models).to(gaps.dtype)
+        counted = share.to(gaps.dtype)
         self.model_weights.update(gaps.detach() @ counted, counted.sum(dim=0))
         return gaps.mean()
 
@@ -234,9 +261,7 @@ class GearTask(WholeGraphTask):
 
     def _logits(self, x: Tensor) -> Tensor:
         """Of the validation set, for features of everybody."""
-        world = replace(self.graph, x=x)
-        _, logits = outputs(self.network, world, self.val_rows, self.config)  # type: ignore[arg-type]  # see above
-        return logits
+        return self.validated(replace(self.graph, x=x))[1]
 
     def _cut(self, y: Tensor, logits: Tensor) -> Tensor:
         """The logit above which the label is 1, or the classes' offsets, by the validation set."""

@@ -38,7 +38,7 @@ from fairgear.report.sections.severity import (
 )
 from fairgear.report.sections.would_change import would_change
 
-_COLOURS = {
+COLOURS = {
     "decides": "red",
     "strong": "red",
     "depends": "orange",
@@ -113,7 +113,7 @@ class Verdict:
     @property
     def colour(self) -> str:
         """Of the badge; the title says the same without it."""
-        return _COLOURS[self.level]
+        return COLOURS[self.level]
 
 
 def verdict(audit: Audit) -> Verdict:

@@ -1,0 +1,137 @@
+"""Heads: from the representations of two people to the logit of a link."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+# Entries of what a head that is no product computes at a time.
+_ENTRIES = 2**24
+
+
+class PairHead(nn.Module, ABC):
+    """Logits of pairs. Without directions, both orders of a pair have the same.
+
+    Args:
+        dim: of the representations.
+        directed: whether the first person points to the second.
+    """
+
+    def __init__(self, dim: int, directed: bool) -> None:
+        super().__init__()
+        self.dim, self.directed = dim, directed
+
+    @abstractmethod
+    def forward(self, first: Tensor, second: Tensor) -> Tensor:
+        """Logits (m,) of pairs of representations (m, dim)."""
+
+    @abstractmethod
+    def block(self, first: Tensor, second: Tensor) -> Tensor:
+        """Logits (a, b) of all pairs of (a, dim) and (b, dim)."""
+
+
+class ProductHead(PairHead):
+    """left(z_i) · right(z_j) + b: many pairs are one product of matrices."""
+
+    def __init__(self, dim: int, directed: bool) -> None:
+        super().__init__(dim, directed)
+        self.bias = nn.Parameter(torch.zeros(()))
+
+    @abstractmethod
+    def left(self, z: Tensor) -> Tensor:
+        """What the first person brings."""
+
+    @abstractmethod
+    def right(self, z: Tensor) -> Tensor:
+        """What the second person brings."""
+
+    def forward(self, first: Tensor, second: Tensor) -> Tensor:
+        """See the base class."""
+        return (self.left(first) * self.right(second)).sum(dim=1) + self.bias
+
+    def block(self, first: Tensor, second: Tensor) -> Tensor:
+        """See the base class."""
+        return self.left(first) @ self.right(second).T + self.bias
+
+
+class DotHead(ProductHead):
+    """c ⟨z_i, z_j⟩ + b; with directions, of the projections of a source and of a target."""
+
+    def __init__(self, dim: int, directed: bool) -> None:
+        super().__init__(dim, directed)
+        # As attention has it: the products of wide representations are no larger.
+        self.scale = nn.Parameter(torch.tensor(dim**-0.5))
+        self.source, self.target = (
+            nn.Linear(dim, dim, bias=False) if directed else nn.Identity() for _ in range(2)
+        )
+
+    def left(self, z: Tensor) -> Tensor:
+        """See the base class."""
+        projected: Tensor = self.source(z)
+        return self.scale * projected
+
+    def right(self, z: Tensor) -> Tensor:
+        """See the base class."""
+        found: Tensor = self.target(z)
+        return found
+
+
+class BilinearHead(ProductHead):
+    """z_iᵀ W z_j + b; without directions with (W + Wᵀ)/2 for W."""
+
+    def __init__(self, dim: int, directed: bool) -> None:
+        super().__init__(dim, directed)
+        self.weight = nn.Parameter(torch.empty(dim, dim))
+        nn.init.xavier_uniform_(self.weight)
+
+    def left(self, z: Tensor) -> Tensor:
+        """See the base class."""
+        return z @ (self.weight if self.directed else (self.weight + self.weight.T) / 2)
+
+    def right(self, z: Tensor) -> Tensor:
+        """See the base class."""
+        return z
+
+
+class MlpHead(PairHead):
+    """A hidden layer on z_i + z_j, z_i ∘ z_j and |z_i − z_j|, or on z_i, z_j and z_i ∘ z_j."""
+
+    def __init__(self, dim: int, directed: bool) -> None:
+        super().__init__(dim, directed)
+        self.layers = nn.Sequential(nn.Linear(3 * dim, dim), nn.ReLU(), nn.Linear(dim, 1))
+
+    def forward(self, first: Tensor, second: Tensor) -> Tensor:
+        """See the base class."""
+        if self.directed:
+            parts = [first, second, first * second]
+        else:
+            parts = [first + second, first * second, (first - second).abs()]
+        logits: Tensor = self.layers(torch.cat(parts, dim=-1))
+        return logits[..., 0]
+
+    def block(self, first: Tensor, second: Tensor) -> Tensor:
+        """See the base class."""
+        width = max(1, _ENTRIES // (max(1, len(first)) * 3 * self.dim))
+        parts = [
+            self(first[:, None].expand(-1, len(part), -1), part.expand(len(first), -1, -1))
+            for part in torch.split(second, width)
+        ]
+        return torch.cat(parts, dim=1)
+
+
+HEADS: dict[str, type[PairHead]] = {"dot": DotHead, "bilinear": BilinearHead, "mlp": MlpHead}
+
+
+class PairNetwork(nn.Module):
+    """A network of people without its classifier, and a head for pairs of them."""
+
+    def __init__(self, people: nn.Module, head: PairHead) -> None:
+        super().__init__()
+        self.people, self.head = people, head
+
+    def forward(self, x: Tensor, neighbors: object) -> tuple[Tensor, Tensor]:
+        """Representations (m, dim), twice: people have no logits."""
+        z: Tensor = self.people(x, neighbors)[0]
+        return z, z
