@@ -123,6 +123,15 @@ def test_a_walk_depends_on_nothing_that_it_does_not_meet() -> None:
     assert same > 20
 
 
+def test_groups_that_change_names_change_no_step() -> None:
+    graph = uneven()
+    other = graph.replace(sens=2 - graph.sens)
+    config = FairWalkConfig(length=5)
+    one, two = (Walker(of, config, seed=3) for of in (graph, other))
+    for number in range(20):
+        np.testing.assert_array_equal(one.walks(number), two.walks(number))
+
+
 def by_hand(
     walks: NDArray[np.int32],
     draws: list[int],
