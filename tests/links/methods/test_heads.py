@@ -69,7 +69,7 @@ def test_a_block_is_all_pairs(name: str, directed: bool, monkeypatch: pytest.Mon
     # Several parts, the last of which is smaller.
     monkeypatch.setattr(heads, "_ENTRIES", 3 * 5 * 4 * 3)
     head, z = made(name, directed), people(11)
-    block = head.block(z[:4], z)
+    block = head.block(z[:4], head.prepared(z))
     assert block.shape == (4, 11)
     expected = [[by_hand(head, one, other) for other in z] for one in z[:4]]
     np.testing.assert_allclose(block.numpy(), expected, atol=1e-5)

@@ -27,9 +27,13 @@ class PairHead(nn.Module, ABC):
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """Logits (m,) of pairs of representations (m, dim)."""
 
+    def prepared(self, second: Tensor) -> Tensor:
+        """What `block` reads of second people (b, dim): computed once for many blocks."""
+        return second
+
     @abstractmethod
     def block(self, first: Tensor, second: Tensor) -> Tensor:
-        """Logits (a, b) of all pairs of (a, dim) and (b, dim)."""
+        """Logits (a, b) of all pairs of (a, dim) and what is `prepared` of (b, dim)."""
 
 
 class ProductHead(PairHead):
@@ -51,9 +55,13 @@ class ProductHead(PairHead):
         """See the base class."""
         return (self.left(first) * self.right(second)).sum(dim=1) + self.bias
 
+    def prepared(self, second: Tensor) -> Tensor:
+        """See the base class."""
+        return self.right(second)
+
     def block(self, first: Tensor, second: Tensor) -> Tensor:
         """See the base class."""
-        return self.left(first) @ self.right(second).T + self.bias
+        return self.left(first) @ second.T + self.bias
 
 
 class DotHead(ProductHead):

@@ -51,6 +51,8 @@ class NetworkScorer(SymmetricScorer):
     def __init__(self, graph: SensitiveGraph, z: Tensor, head: PairHead) -> None:
         super().__init__(graph)
         self.z, self.head = z, head
+        with torch.no_grad():
+            self._second = head.prepared(z)
 
     @torch.no_grad()
     def pairs(self, ends: Tensor) -> Floats:
@@ -64,7 +66,7 @@ class NetworkScorer(SymmetricScorer):
     @torch.no_grad()
     def block(self, rows: Tensor) -> Floats:
         """Probabilities (b, n) of some people with everybody; −∞ with themselves."""
-        logits = self.head.block(self.z[rows.to(self.z.device)], self.z)
+        logits = self.head.block(self.z[rows.to(self.z.device)], self._second)
         return without_selves(_probabilities(logits.cpu()), rows)
 
 
