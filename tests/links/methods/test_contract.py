@@ -15,6 +15,7 @@ from fairgear.graph import SensitiveGraph
 from fairgear.links import LINK_METHODS, LinkSplit, Pairs, load_link_model
 from fairgear.links.base import Floats
 from fairgear.links.methods import LinkMethod
+from fairgear.links.methods.nodes import WITH_NUMBERS
 from fairgear.methods import load_model
 from fairgear.methods.saved import ABOUT, WEIGHTS
 from tests.links.methods.graphs import NETWORKS, fitted, new, split_of
@@ -187,6 +188,7 @@ def test_parameters_are_those_of_scikit_learn(name: str) -> None:
 def test_a_number_is_refused_where_groups_are_needed(name: str) -> None:
     with pytest.raises(GraphError, match="use one of gear, graphsage"):
         new(name).fit(split_of("number"))
+    assert set(WITH_NUMBERS) < set(NAMES) - set(GROUPS_ONLY)
 
 
 @pytest.mark.parametrize("name", NAMES)
