@@ -85,8 +85,7 @@ class FairWalk(LinkMethod):
     def scorer(self, graph: SensitiveGraph) -> RegressionScorer:
         """Learns everybody's vectors in a graph."""
         self._fitted_threshold()
-        x = self._vectors(graph)[graph.canonical.numbers]
-        return RegressionScorer(graph, x, self._regression)
+        return RegressionScorer(graph, self._vectors(graph), self._regression)
 
     def embed(self, graph: SensitiveGraph) -> NDArray[np.float32]:
         """Vectors (n, dim)."""

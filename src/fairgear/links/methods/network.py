@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
 from fairgear.links.base import LINK_METHODS, Floats
-from fairgear.links.methods.base import LinkMethod, SymmetricScorer, without_selves
+from fairgear.links.methods.base import CanonicalScorer, LinkMethod
 from fairgear.links.methods.heads import PairHead
 from fairgear.links.methods.nodes import (
     PairCenc,
@@ -39,12 +39,12 @@ from fairgear.training import History
 _CHUNK = 2**18
 
 
-class NetworkScorer(SymmetricScorer):
-    """Everybody's representations, computed once, and a head.
+class NetworkScorer(CanonicalScorer):
+    """Everybody's representations, computed once, and a head: scores are probabilities.
 
     Args:
         graph: what the representations were computed on.
-        z: representations (n, dim), by row.
+        z: representations (n, dim), in canonical order.
         head: from two of them to a logit.
     """
 
@@ -55,19 +55,19 @@ class NetworkScorer(SymmetricScorer):
             self._second = head.prepared(z)
 
     @torch.no_grad()
-    def pairs(self, ends: Tensor) -> Floats:
-        """Probabilities (m,) of links between pairs of rows (2, m)."""
+    def score_pairs(self, ends: Tensor) -> Floats:
+        """See the base class."""
         parts = [
             self.head(*self.z[part.to(self.z.device)]).cpu()
-            for part in torch.split(self.ordered(ends), _CHUNK, dim=1)
+            for part in torch.split(ends, _CHUNK, dim=1)
         ]
         return _probabilities(torch.cat(parts))
 
     @torch.no_grad()
-    def block(self, rows: Tensor) -> Floats:
-        """Probabilities (b, n) of some people with everybody; −∞ with themselves."""
-        logits = self.head.block(self.z[rows.to(self.z.device)], self._second)
-        return without_selves(_probabilities(logits.cpu()), rows)
+    def score_block(self, people: Tensor) -> Floats:
+        """See the base class."""
+        logits = self.head.block(self.z[people.to(self.z.device)], self._second)
+        return _probabilities(logits.cpu())
 
 
 def _probabilities(logits: Tensor) -> Floats:
@@ -105,21 +105,22 @@ class LinkNetwork(LinkMethod):
 
     def scorer(self, graph: SensitiveGraph) -> NetworkScorer:
         """Encodes everybody in a graph."""
-        z = self._encoded(graph)
+        z = self._encoded(graph, graph.canonical.rows)
         head = self._node.pair_head
         assert isinstance(head, PairHead)
         return NetworkScorer(graph, z, head)
 
     def embed(self, graph: SensitiveGraph) -> NDArray[np.float32]:
         """Representations (n, dim): what the head reads."""
-        found: NDArray[np.float32] = self._encoded(graph).cpu().numpy()
+        everybody = torch.arange(len(graph.x))
+        found: NDArray[np.float32] = self._encoded(graph, everybody).cpu().numpy()
         return found
 
-    def _encoded(self, graph: SensitiveGraph) -> Tensor:
+    def _encoded(self, graph: SensitiveGraph, rows: Tensor) -> Tensor:
         self._fitted_threshold()
         # It may have been changed since the fit.
         self._node.device = self.device
-        return self._node.representations(graph)
+        return self._node.representations(graph, rows)
 
     def _set_threshold(self, threshold: float) -> None:
         self.threshold_ = self._node.threshold_ = threshold
