@@ -14,10 +14,10 @@ from fairgear.links import LINK_METHODS, LinkSplit, split_links
 from fairgear.links.methods import LinkMethod
 from fairgear.testing import toy_graph
 
-NETWORK: dict[str, Any] = {"dim": 16, "steps": 60, "validate_every": 20, "learning_rate": 0.02}
+NETWORK: dict[str, Any] = {"dim": 16, "steps": 40, "validate_every": 20, "learning_rate": 0.02}
 # Methods that are not listed run with their defaults.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "gear": {"dim": 16, "steps": 60, "learning_rate": 0.02},
+    "gear": {"dim": 16, "steps": 40, "learning_rate": 0.02},
     "graphsage": NETWORK,
     "gcn": NETWORK,
     "nifty-sage": {**NETWORK, "drop_edges": 0.1},

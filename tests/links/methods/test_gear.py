@@ -59,7 +59,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(
 ) -> None:
     split = split_of()
     settings = {"edge_noise": 0.0, "dropout": 0.0, "fairness_weight": 2.0, "r2_limit": 0.01}
-    gear(**settings, **batches, fanout=0).fit(split)
+    gear(**settings, **batches, fanout=0, steps=60).fit(split)
     (task,) = caught
     task.penalty.weight.fill_(0.5)
     task.boundary.cut.fill_(0.1)

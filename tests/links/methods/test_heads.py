@@ -13,7 +13,14 @@ from torch import Tensor, nn
 
 from fairgear.links.base import Floats
 from fairgear.links.methods import heads
-from fairgear.links.methods.heads import HEADS, BilinearHead, DotHead, MlpHead, PairHead
+from fairgear.links.methods.heads import (
+    HEADS,
+    BilinearHead,
+    DotHead,
+    MlpHead,
+    PairHead,
+    ProductHead,
+)
 
 KINDS = list(product(HEADS, [False, True]))
 
@@ -43,13 +50,18 @@ def linear(module: nn.Module, x: Floats) -> Floats:
 def by_hand(head: PairHead, one: Tensor, other: Tensor) -> float:
     """The formula of the docstring, for one pair."""
     a, b = one.double().numpy(), other.double().numpy()
+    if isinstance(head, ProductHead):
+        # A person's own part, by where in the pair they are.
+        alpha, beta = head.own.double().numpy().reshape(-1, 2, len(a)).transpose(1, 0, 2)
+        own = alpha[0] @ (a * a) + beta[0] @ a + alpha[-1] @ (b * b) + beta[-1] @ b
+        own += float(head.bias)
     if isinstance(head, DotHead):
         if head.directed:
-            a, b = linear(head.source, a), linear(head.target, b)
-        return float(head.scale) * float(a @ b) + float(head.bias)
+            a, b = linear(head.first, a), linear(head.second, b)
+        return float(head.scale) * float(a @ b) + float(own)
     if isinstance(head, BilinearHead):
         w = head.weight.double().numpy()
-        return float(a @ (w if head.directed else (w + w.T) / 2) @ b) + float(head.bias)
+        return float(a @ (w if head.directed else (w + w.T) / 2) @ b) + float(own)
     assert isinstance(head, MlpHead)
     x = np.concatenate([a, b, a * b] if head.directed else [a + b, a * b, abs(a - b)])
     first, _, last = head.layers
@@ -64,12 +76,23 @@ def test_logits_are_those_of_the_formula(name: str, directed: bool) -> None:
     np.testing.assert_allclose(found.numpy(), expected, atol=1e-5)
 
 
+def test_a_dot_head_can_be_the_distance() -> None:
+    head, z = made("dot", directed=False), people(8)
+    assert isinstance(head, DotHead)
+    head.scale.fill_(2.0)
+    head.bias.fill_(0.7)
+    # Less the sum of the squares, and nothing else of either person.
+    head.own.copy_(torch.cat([-torch.ones(1, 5), torch.zeros(1, 5)], dim=1))
+    expected = 0.7 - torch.cdist(z, z).square()
+    torch.testing.assert_close(head.block(z, head.prepared(z)), expected, atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize(("name", "directed"), KINDS)
 def test_a_block_is_all_pairs(name: str, directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     # Several parts, the last of which is smaller.
     monkeypatch.setattr(heads, "_ENTRIES", 3 * 5 * 4 * 3)
     head, z = made(name, directed), people(11)
-    block = head.block(z[:4], z)
+    block = head.block(z[:4], head.prepared(z))
     assert block.shape == (4, 11)
     expected = [[by_hand(head, one, other) for other in z] for one in z[:4]]
     np.testing.assert_allclose(block.numpy(), expected, atol=1e-5)

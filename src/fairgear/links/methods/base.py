@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -106,23 +105,33 @@ class LinkMethod(Configured, LinkModel):
         return self.threshold_
 
 
-class SymmetricScorer(PairScorer):
-    """Scores pairs with the lower id first unless edges have directions: both orders give one."""
+class CanonicalScorer(PairScorer):
+    """Works in the order of ids, so that the order of rows changes nothing, to the bit.
 
-    def ordered(self, ends: Tensor) -> Tensor:
-        """Checked rows (2, m), on the CPU."""
-        ends = check_ends(ends, len(self.graph.x))
-        if self.graph.directed:
-            return ends
-        numbers = self.graph.canonical.numbers
-        swapped = numbers[ends[0]] > numbers[ends[1]]
-        return torch.where(swapped, ends.flip(0), ends)
+    Unless edges have directions, a pair has the lower id first: both orders have one score.
+    """
 
+    @abstractmethod
+    def score_pairs(self, ends: Tensor) -> Floats:
+        """Scores (m,) of pairs of numbers (2, m)."""
 
-def without_selves(scores: Floats, rows: Tensor) -> Floats:
-    """Scores (b, n) of some rows with everybody; nobody is linked to themselves: −∞."""
-    scores[np.arange(len(rows)), rows.cpu().numpy()] = -np.inf
-    return scores
+    @abstractmethod
+    def score_block(self, people: Tensor) -> Floats:
+        """Scores (b, n) of some numbers with all, in a new array."""
+
+    def pairs(self, ends: Tensor) -> Floats:
+        """Scores (m,) of pairs of rows (2, m)."""
+        numbers = self.graph.canonical.numbers[check_ends(ends, len(self.graph.x))]
+        return self.score_pairs(numbers if self.graph.directed else numbers.sort(dim=0).values)
+
+    def block(self, rows: Tensor) -> Floats:
+        """Scores (b, n) of some rows with everybody; nobody is linked to themselves: −∞."""
+        order, rows = self.graph.canonical, rows.cpu()
+        scores = self.score_block(order.numbers[rows])
+        if not order.sorted:
+            scores = scores[:, order.numbers.numpy()]
+        scores[np.arange(len(rows)), rows.numpy()] = -np.inf
+        return scores
 
 
 def load_link_model(path: Path | str, *, device: str = "auto") -> LinkMethod:

@@ -2,135 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
-from fairgear.hashing import node_hash
 from fairgear.links.base import LINK_METHODS
 from fairgear.links.methods.base import LinkMethod
 from fairgear.links.methods.nodes import WITH_NUMBERS, canonical_pairs
 from fairgear.links.methods.regression import PairRegression, RegressionScorer
-from fairgear.links.methods.walks import FairSteps, Keys, States, fair_walks, skip_gram
+from fairgear.links.methods.settings import FairWalkConfig
+from fairgear.links.methods.walker import Contexts, Walker, WalkTask
 from fairgear.links.split import LinkSplit
 from fairgear.methods.base import FitCheckpoints, check_sensitive, run_key
 from fairgear.methods.thresholds import HALF, most_accurate
 from fairgear.progress import bar
-from fairgear.settings import Config, OneOf, Range
 from fairgear.tensor_files import damaged
-from fairgear.training import History, Task, seeded, train
+from fairgear.training import History, seeded, train
 from fairgear.training.checkpoints import load_module, module_tensors
 
-# The share of the learning rate at the end.
-_LAST = 0.05
 # Contexts are drawn in proportion to how often they are visited to this power.
 _POWER = 0.75
-
-
-@dataclass(frozen=True)
-class FairWalkConfig(Config):
-    """How FairWalk walks and learns."""
-
-    dim: Annotated[int, Range(1, 65536)] = 64
-    """Width of the vectors."""
-    walks: Annotated[int, Range(1, 10_000)] = 10
-    """Walks from each person."""
-    length: Annotated[int, Range(2, 10_000)] = 20
-    """People on a walk."""
-    window: Annotated[int, Range(1, 1000)] = 3
-    """Steps on a walk up to which people are near each other."""
-    negatives: Annotated[int, Range(1, 1000)] = 3
-    """Others that are drawn for each pair of near ones."""
-    learning_rate: Annotated[float, Range(1e-8, 10.0)] = 0.05
-    """Of the ascent; it falls to a twentieth of this."""
-    C: Annotated[float | None, Range(1e-8, 1e8)] = None
-    """Of the regression on pairs, as in scikit-learn. [of 0.001, 0.01, 0.1, 1, 10 and 100 the one
-    with the least loss on the validation pairs]"""
-    threshold: Annotated[str, OneOf("half", "validation")] = "validation"
-    """The decision threshold: 0.5 (half), or the most accurate on the validation pairs."""
-
-    def rate(self, number: int) -> float:
-        """The learning rate of a round of walks."""
-        done = number / max(1, self.walks - 1)
-        return self.learning_rate * (1 - (1 - _LAST) * done)
-
-
-class Contexts(nn.Module):
-    """What is learned: contexts of the people of the fit, who are known by their ids."""
-
-    ids: Tensor
-    contexts: Tensor
-    noise: Tensor
-
-    def __init__(self, people: int, dim: int) -> None:
-        super().__init__()
-        self.register_buffer("ids", torch.zeros(people, dtype=torch.int64))
-        self.register_buffer("contexts", torch.zeros(people, dim))
-        self.register_buffer("noise", torch.zeros(people, dtype=torch.float64))
-
-    def rows(self, ids: Tensor) -> NDArray[np.int64]:
-        """The row of each person's context; −1 for those who were not there."""
-        known = self.ids.numpy()
-        place = np.searchsorted(known, ids.numpy()).clip(0, len(known) - 1)
-        return np.where(known[place] == ids.numpy(), place, -1)
-
-
-class Walker:
-    """Rounds of walks on a graph: in each, one from everybody, in the order of their ids."""
-
-    def __init__(self, graph: SensitiveGraph, config: FairWalkConfig, seed: int) -> None:
-        self.config, self.seed = config, seed
-        self.ids = graph.node_id.cpu()[graph.canonical.rows]
-        self.steps = FairSteps.of(graph)
-
-    def walks(self, number: int) -> Keys:
-        """Those of one round: whoever keeps their neighbours takes the same steps in any graph."""
-        steps = self.steps
-        given = (steps.begin, steps.groups, steps.to, steps.reach, self._bits(f"walk {number}"))
-        return fair_walks(*given, self.config.length)
-
-    def learn(self, number: int, vectors: Tensor, known: Contexts, *, learns: bool) -> float:
-        """A round: vectors (n, dim) are changed in place, and so are contexts if told."""
-        config = self.config
-        return skip_gram(
-            self.walks(number),
-            self._bits(f"others {number}"),
-            config.window,
-            config.negatives,
-            config.rate(number),
-            vectors.numpy(),
-            known.contexts.numpy(),
-            known.rows(self.ids),
-            known.noise.numpy(),
-            learns,
-        )
-
-    def _bits(self, stream: str) -> States:
-        return node_hash(self.ids.numpy(), self.seed, stream)
-
-
-class WalkTask(Task):
-    """Skip-gram with negative sampling: a round of walks is a step."""
-
-    def __init__(self, walker: Walker, known: Contexts) -> None:
-        people, dim = known.contexts.shape
-        self.walker, self.known = walker, known
-        self.vectors = nn.ParameterDict()
-        drawn = (torch.rand(people, dim) - 0.5) / dim
-        self.vectors["all"] = nn.Parameter(drawn, requires_grad=False)
-        self.modules = {"known": known, "vectors": self.vectors}
-        self.optimizers = {}
-
-    def step(self, number: int) -> dict[str, Tensor]:
-        """One walk from everybody."""
-        loss = self.walker.learn(number, self.vectors["all"].data, self.known, learns=True)
-        return {"loss": torch.tensor(loss)}
 
 
 class FairWalk(LinkMethod):
@@ -189,8 +85,7 @@ class FairWalk(LinkMethod):
     def scorer(self, graph: SensitiveGraph) -> RegressionScorer:
         """Learns everybody's vectors in a graph."""
         self._fitted_threshold()
-        x = self._vectors(graph)[graph.canonical.numbers]
-        return RegressionScorer(graph, x, self._regression)
+        return RegressionScorer(graph, self._vectors(graph), self._regression)
 
     def embed(self, graph: SensitiveGraph) -> NDArray[np.float32]:
         """Vectors (n, dim)."""

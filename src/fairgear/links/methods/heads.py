@@ -27,70 +27,95 @@ class PairHead(nn.Module, ABC):
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """Logits (m,) of pairs of representations (m, dim)."""
 
+    def prepared(self, second: Tensor) -> Tensor:
+        """What `block` reads of second people (b, dim): computed once for many blocks."""
+        return second
+
     @abstractmethod
     def block(self, first: Tensor, second: Tensor) -> Tensor:
-        """Logits (a, b) of all pairs of (a, dim) and (b, dim)."""
+        """Logits (a, b) of all pairs of (a, dim) and what is `prepared` of (b, dim)."""
 
 
 class ProductHead(PairHead):
-    """left(z_i) · right(z_j) + b: many pairs are one product of matrices."""
+    """match(z_i, z_j) + u(z_i) + u(z_j) + b: many pairs are one product of matrices.
+
+    The match is linear in both. u(z) = α·(z ∘ z) + β·z is a person's own part, with directions one
+    for the source and one for the target: so that a logit can be less the distance of two people,
+    ‖z_i − z_j‖² = ‖z_i‖² + ‖z_j‖² − 2⟨z_i, z_j⟩, and people can be popular.
+    """
 
     def __init__(self, dim: int, directed: bool) -> None:
         super().__init__(dim, directed)
         self.bias = nn.Parameter(torch.zeros(()))
+        # At first nobody is more popular than others.
+        self.own = nn.Parameter(torch.zeros(2 if directed else 1, 2 * dim))
 
     @abstractmethod
+    def source(self, z: Tensor) -> Tensor:
+        """What the first person brings to the match."""
+
+    @abstractmethod
+    def target(self, z: Tensor) -> Tensor:
+        """What the second person brings to the match."""
+
     def left(self, z: Tensor) -> Tensor:
-        """What the first person brings."""
+        """The same, and the first person's own part."""
+        own = torch.cat([z * z, z], dim=1) @ self.own[0]
+        return torch.cat([self.source(z), own[:, None], torch.ones_like(own)[:, None]], dim=1)
 
-    @abstractmethod
     def right(self, z: Tensor) -> Tensor:
-        """What the second person brings."""
+        """The same, and the second person's own part."""
+        own = torch.cat([z * z, z], dim=1) @ self.own[-1]
+        return torch.cat([self.target(z), torch.ones_like(own)[:, None], own[:, None]], dim=1)
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """See the base class."""
         return (self.left(first) * self.right(second)).sum(dim=1) + self.bias
 
+    def prepared(self, second: Tensor) -> Tensor:
+        """See the base class."""
+        return self.right(second)
+
     def block(self, first: Tensor, second: Tensor) -> Tensor:
         """See the base class."""
-        return self.left(first) @ self.right(second).T + self.bias
+        return self.left(first) @ second.T + self.bias
 
 
 class DotHead(ProductHead):
-    """c ⟨z_i, z_j⟩ + b; with directions, of the projections of a source and of a target."""
+    """The match c ⟨z_i, z_j⟩; with directions, of the projections of a source and of a target."""
 
     def __init__(self, dim: int, directed: bool) -> None:
         super().__init__(dim, directed)
         # As attention has it: the products of wide representations are no larger.
         self.scale = nn.Parameter(torch.tensor(dim**-0.5))
-        self.source, self.target = (
+        self.first, self.second = (
             nn.Linear(dim, dim, bias=False) if directed else nn.Identity() for _ in range(2)
         )
 
-    def left(self, z: Tensor) -> Tensor:
+    def source(self, z: Tensor) -> Tensor:
         """See the base class."""
-        projected: Tensor = self.source(z)
+        projected: Tensor = self.first(z)
         return self.scale * projected
 
-    def right(self, z: Tensor) -> Tensor:
+    def target(self, z: Tensor) -> Tensor:
         """See the base class."""
-        found: Tensor = self.target(z)
-        return found
+        projected: Tensor = self.second(z)
+        return projected
 
 
 class BilinearHead(ProductHead):
-    """z_iᵀ W z_j + b; without directions with (W + Wᵀ)/2 for W."""
+    """The match z_iᵀ W z_j; without directions with (W + Wᵀ)/2 for W."""
 
     def __init__(self, dim: int, directed: bool) -> None:
         super().__init__(dim, directed)
         self.weight = nn.Parameter(torch.empty(dim, dim))
         nn.init.xavier_uniform_(self.weight)
 
-    def left(self, z: Tensor) -> Tensor:
+    def source(self, z: Tensor) -> Tensor:
         """See the base class."""
         return z @ (self.weight if self.directed else (self.weight + self.weight.T) / 2)
 
-    def right(self, z: Tensor) -> Tensor:
+    def target(self, z: Tensor) -> Tensor:
         """See the base class."""
         return z
 

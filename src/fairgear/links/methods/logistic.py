@@ -79,7 +79,8 @@ class LinkLogistic(LinkMethod):
     def scorer(self, graph: SensitiveGraph) -> RegressionScorer:
         """Scales everybody's features."""
         self._fitted_threshold()
-        return RegressionScorer(graph, self._features(graph), self._regression)
+        x = self._features(graph)[graph.canonical.rows]
+        return RegressionScorer(graph, x, self._regression)
 
     def _new_regression(self) -> PairRegression:
         alone = ("first", "second") if self.directed else ("sum",)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
 from fairgear.links.base import LINK_METHODS, Floats
-from fairgear.links.methods.base import LinkMethod, SymmetricScorer, without_selves
+from fairgear.links.methods.base import CanonicalScorer, LinkMethod
 from fairgear.links.methods.nodes import canonical_pairs
 from fairgear.links.split import LinkSplit
 from fairgear.methods.thresholds import most_accurate
@@ -38,7 +38,7 @@ class Sides(NamedTuple):
     second: Any
 
 
-class NeighbourScorer(SymmetricScorer):
+class NeighbourScorer(CanonicalScorer):
     """Σ_k first_ik · second_jk = c, as the score c / (1 + c), which rises from 0 to 1.
 
     Args:
@@ -50,11 +50,10 @@ class NeighbourScorer(SymmetricScorer):
         super().__init__(graph)
         self.sides = sides
         self._columns = sides.second.T.tocsc()
-        self._numbers = graph.canonical.numbers.numpy()
 
-    def pairs(self, ends: Tensor) -> Floats:
-        """Scores (m,) of pairs of rows (2, m)."""
-        places = self._numbers[self.ordered(ends).numpy()]
+    def score_pairs(self, ends: Tensor) -> Floats:
+        """See the base class."""
+        places = ends.numpy()
         found = np.empty(places.shape[1])
         with bar("scoring pairs", total=len(found)) as shown:
             for begin in range(0, len(found), _CHUNK):
@@ -64,11 +63,10 @@ class NeighbourScorer(SymmetricScorer):
                 shown.advance(len(first))
         return _bounded(found)
 
-    def block(self, rows: Tensor) -> Floats:
-        """Scores (b, n) of some people with everybody; −∞ with themselves."""
-        places = self._numbers[rows.cpu().numpy()]
-        shared = (self.sides.first[places] @ self._columns).toarray()
-        return without_selves(_bounded(np.asarray(shared[:, self._numbers])), rows)
+    def score_block(self, people: Tensor) -> Floats:
+        """See the base class."""
+        shared = self.sides.first[people.numpy()] @ self._columns
+        return _bounded(np.asarray(shared.toarray()))
 
 
 def _bounded(counts: Floats) -> Floats:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
 from fairgear.links.base import LINK_METHODS, Floats
-from fairgear.links.methods.base import LinkMethod, SymmetricScorer, without_selves
+from fairgear.links.methods.base import CanonicalScorer, LinkMethod
 from fairgear.links.methods.heads import PairHead, ProductHead
 from fairgear.links.methods.nodes import (
     PairCenc,
@@ -39,40 +39,43 @@ from fairgear.training import History
 _CHUNK = 2**18
 
 
-class NetworkScorer(SymmetricScorer):
-    """Everybody's representations, computed once, and a head.
+class NetworkScorer(CanonicalScorer):
+    """Everybody's representations, computed once, and a head: scores are probabilities.
 
     Args:
         graph: what the representations were computed on.
-        z: representations (n, dim), by row.
+        z: representations (n, dim), in canonical order.
         head: from two of them to a logit.
     """
 
     def __init__(self, graph: SensitiveGraph, z: Tensor, head: PairHead) -> None:
         super().__init__(graph)
         self.z, self.head = z, head
+        with torch.no_grad():
+            self._second = head.prepared(z)
 
     @torch.no_grad()
-    def pairs(self, ends: Tensor) -> Floats:
-        """Probabilities (m,) of links between pairs of rows (2, m)."""
+    def score_pairs(self, ends: Tensor) -> Floats:
+        """See the base class."""
         parts = [
             self.head(*self.z[part.to(self.z.device)]).cpu()
-            for part in torch.split(self.ordered(ends), _CHUNK, dim=1)
+            for part in torch.split(ends, _CHUNK, dim=1)
         ]
         return _probabilities(torch.cat(parts))
 
     @torch.no_grad()
-    def vectors(self) -> tuple[Tensor, Tensor] | None:
-        """What both people bring to a product, if the head is one; its sigmoid rises."""
-        if not isinstance(self.head, ProductHead):
-            return None
-        return self.head.left(self.z), self.head.right(self.z)
+    def score_block(self, people: Tensor) -> Floats:
+        """See the base class."""
+        logits = self.head.block(self.z[people.to(self.z.device)], self._second)
+        return _probabilities(logits.cpu())
 
     @torch.no_grad()
-    def block(self, rows: Tensor) -> Floats:
-        """Probabilities (b, n) of some people with everybody; −∞ with themselves."""
-        logits = self.head.block(self.z[rows.to(self.z.device)], self.z)
-        return without_selves(_probabilities(logits.cpu()), rows)
+    def vectors(self) -> tuple[Tensor, Tensor] | None:
+        """What both people, by row, bring to a product, if the head is one; its sigmoid rises."""
+        if not isinstance(self.head, ProductHead):
+            return None
+        z = self.z[self.graph.canonical.numbers.to(self.z.device)]
+        return self.head.left(z), self.head.right(z)
 
 
 def _probabilities(logits: Tensor) -> Floats:
@@ -110,21 +113,22 @@ class LinkNetwork(LinkMethod):
 
     def scorer(self, graph: SensitiveGraph) -> NetworkScorer:
         """Encodes everybody in a graph."""
-        z = self._encoded(graph)
+        z = self._encoded(graph, graph.canonical.rows)
         head = self._node.pair_head
         assert isinstance(head, PairHead)
         return NetworkScorer(graph, z, head)
 
     def embed(self, graph: SensitiveGraph) -> NDArray[np.float32]:
         """Representations (n, dim): what the head reads."""
-        found: NDArray[np.float32] = self._encoded(graph).cpu().numpy()
+        everybody = torch.arange(len(graph.x))
+        found: NDArray[np.float32] = self._encoded(graph, everybody).cpu().numpy()
         return found
 
-    def _encoded(self, graph: SensitiveGraph) -> Tensor:
+    def _encoded(self, graph: SensitiveGraph, rows: Tensor) -> Tensor:
         self._fitted_threshold()
         # It may have been changed since the fit.
         self._node.device = self.device
-        return self._node.representations(graph)
+        return self._node.representations(graph, rows)
 
     def _set_threshold(self, threshold: float) -> None:
         self.threshold_ = self._node.threshold_ = threshold

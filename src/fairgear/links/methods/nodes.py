@@ -78,9 +78,9 @@ class PairNode(WholeGraph):
         return files
 
     @torch.no_grad()
-    def representations(self, graph: SensitiveGraph) -> Tensor:
-        """Of everybody (n, dim), on the device."""
-        return self._outputs(graph, torch.arange(len(graph.x)))[0]
+    def representations(self, graph: SensitiveGraph, rows: Tensor) -> Tensor:
+        """Of some rows (m, dim), on the device."""
+        return self._outputs(graph, rows)[0]
 
     @property
     def pair_head(self) -> nn.Module:

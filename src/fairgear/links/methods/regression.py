@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from fairgear.graph import SensitiveGraph
 from fairgear.links.base import Floats
-from fairgear.links.methods.base import SymmetricScorer, without_selves
+from fairgear.links.methods.base import CanonicalScorer
 from fairgear.links.pairs import Pairs
 from fairgear.methods.baselines.tabular import LinearLogits, chosen_regression
 from fairgear.methods.features import spread_of
@@ -87,12 +87,12 @@ class PairRegression(nn.Module):
         return logits
 
 
-class RegressionScorer(SymmetricScorer):
-    """Everybody's vectors, and a regression of pairs of them.
+class RegressionScorer(CanonicalScorer):
+    """Everybody's vectors, and a regression of pairs of them: scores are probabilities.
 
     Args:
         graph: what the vectors are of.
-        x: (n, width), float64, by row.
+        x: (n, width), float64, in canonical order.
         regression: of pairs.
     """
 
@@ -100,13 +100,13 @@ class RegressionScorer(SymmetricScorer):
         super().__init__(graph)
         self.x, self.regression = x, regression
 
-    def pairs(self, ends: Tensor) -> Floats:
-        """Probabilities (m,) of links between pairs of rows (2, m)."""
-        return _probabilities(self.regression(self.x, self.ordered(ends)))
+    def score_pairs(self, ends: Tensor) -> Floats:
+        """See the base class."""
+        return _probabilities(self.regression(self.x, ends))
 
-    def block(self, rows: Tensor) -> Floats:
-        """Probabilities (b, n) of some people with everybody; −∞ with themselves."""
-        return without_selves(_probabilities(self.regression.block(self.x, rows.cpu())), rows)
+    def score_block(self, people: Tensor) -> Floats:
+        """See the base class."""
+        return _probabilities(self.regression.block(self.x, people))
 
 
 def _probabilities(logits: Tensor) -> Floats:

@@ -11,6 +11,9 @@ from fairgear.methods.baselines.whole_graph import WholeGraphConfig
 from fairgear.methods.gear.config import GearConfig
 from fairgear.settings import Config, OneOf, Range
 
+# The share of FairWalk's learning rate at the end.
+_LAST = 0.05
+
 
 @dataclass(frozen=True)
 class PairSettings(Config):
@@ -63,3 +66,31 @@ class FairDropConfig(LinkNetworkConfig):
     delta: Annotated[float, Range(0, 0.5)] = 0.16
     """δ: in each step an edge within a group is left out with probability ½ + δ, any other with
     ½ − δ."""
+
+
+@dataclass(frozen=True)
+class FairWalkConfig(Config):
+    """How FairWalk walks and learns."""
+
+    dim: Annotated[int, Range(1, 65536)] = 64
+    """Width of the vectors."""
+    walks: Annotated[int, Range(1, 10_000)] = 10
+    """Walks from each person."""
+    length: Annotated[int, Range(2, 10_000)] = 20
+    """People on a walk."""
+    window: Annotated[int, Range(1, 1000)] = 3
+    """Steps on a walk up to which people are near each other."""
+    negatives: Annotated[int, Range(1, 1000)] = 3
+    """Others that are drawn for each pair of near ones."""
+    learning_rate: Annotated[float, Range(1e-8, 10.0)] = 0.05
+    """Of the ascent; it falls to a twentieth of this."""
+    C: Annotated[float | None, Range(1e-8, 1e8)] = None
+    """Of the regression on pairs, as in scikit-learn. [of 0.001, 0.01, 0.1, 1, 10 and 100 the one
+    with the least loss on the validation pairs]"""
+    threshold: Annotated[str, OneOf("half", "validation")] = "validation"
+    """The decision threshold: 0.5 (half), or the most accurate on the validation pairs."""
+
+    def rate(self, number: int) -> float:
+        """The learning rate of a round of walks."""
+        done = number / max(1, self.walks - 1)
+        return self.learning_rate * (1 - (1 - _LAST) * done)

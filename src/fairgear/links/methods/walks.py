@@ -25,7 +25,8 @@ _CERTAIN = 15.0
 class FairSteps:
     """Where a walk may go: each person's neighbours, those of one group after those of another.
 
-    In canonical order; of a directed graph, those whom a person points to.
+    In canonical order; of a directed graph, those whom a person points to. Groups are ordered by
+    their first member, not by their names: where two groups change names, walks stay.
     """
 
     begin: Ints
@@ -44,7 +45,7 @@ class FairSteps:
         (ptr, index), weights = order.csr, order.weights
         sens = graph.sens.cpu()[order.rows].numpy()
         owner = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-        sorting = np.lexsort([index, sens[index], owner])
+        sorting = np.lexsort((index, _first_alike(ptr, index, sens), owner))
         owner, to = owner[sorting], index[sorting]
         each = np.ones(len(to)) if weights is None else weights[sorting]
         # A part is a person's neighbours of one group.
@@ -53,6 +54,22 @@ class FairSteps:
         groups = np.append(np.flatnonzero(fresh), len(to))
         begin = np.searchsorted(owner[groups[:-1]], np.arange(len(ptr)))
         return cls(begin, groups, to, _reach(groups, each))
+
+
+@compiled
+def _first_alike(ptr: Ints, index: Keys, sens: Ints) -> Ints:
+    """For each neighbour, the first one of the same person that is of the same group."""
+    first = np.full(sens.max() + 1, -1)
+    found = np.empty(len(index), dtype=np.int64)
+    for person in range(len(ptr) - 1):
+        own = index[ptr[person] : ptr[person + 1]]
+        for other in own:
+            first[sens[other]] = -1
+        for place, other in enumerate(own):
+            if first[sens[other]] < 0:
+                first[sens[other]] = other
+            found[ptr[person] + place] = first[sens[other]]
+    return found
 
 
 @compiled
@@ -176,10 +193,10 @@ def _toward(
     learns: bool,
 ) -> float:
     """Add to `change` what brings σ(v · c) nearer to 1 or 0, and move c; returns the loss."""
-    logit = np.float32(0)
+    logit = 0.0
     for k in range(len(vector)):
         logit += vector[k] * contexts[row, k]
-    share = 1 / (1 + np.exp(-min(max(float(logit), -_CERTAIN), _CERTAIN)))
+    share = 1 / (1 + np.exp(-min(max(logit, -_CERTAIN), _CERTAIN)))
     step = np.float32(rate * (wanted - share))
     for k in range(len(vector)):
         change[k] += step * contexts[row, k]
