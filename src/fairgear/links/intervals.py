@@ -34,6 +34,10 @@ from fairgear.metrics.rates import (
 DRAWS = 1000
 # Pairs above which fewer resamples are drawn: their standard error is then 4 %, not 2 %.
 MANY, FEWER = 200_000, 300
+# Of the variance between pairs of communities, which the product weights count three times. In
+# simulations intervals covered 0.91 on average with 2, which is right for many communities, and
+# 0.97 with 1.
+TAKEN_OFF = 1.5
 _EDGE = 1 - 1e-12
 # Values on resamples by the product weights, and on those of pairs of communities.
 Drawn = tuple[Floats, Floats]
@@ -151,7 +155,7 @@ class PairBootstrap:
         if any(len(one) < (1 - MAX_UNDEFINED) * self._draws for one in known):
             return math.nan
         product, units = (float(one.var(ddof=1)) for one in known)
-        variance = max(product - 2 * units, product / 3)
+        variance = max(product - TAKEN_OFF * units, product / 3)
         size = self.clusters.effective if effective is None else effective
         reach = student_quantile(size, self.level if level is None else level)
         return reach * size / max(size - 1, 1.0) * math.sqrt(variance)
@@ -248,7 +252,8 @@ class PairBootstrap:
             return transformed
 
         product, units = self.drawn_sums(columns)
-        margin = self.margin((along(product), along(units)))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            margin = self.margin((along(product), along(units)))
         middle = math.atanh(min(math.sqrt(value), _EDGE))
         tail = 1 - self.level
         margin *= math.sqrt(chdtri(max(1, x.shape[1]), tail) / chdtri(1, tail))

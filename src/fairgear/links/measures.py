@@ -87,7 +87,10 @@ def surroundings_of(graph: SensitiveGraph, ends: Tensor) -> Floats:
         >>> surroundings_of(toy_graph(), torch.tensor([[0, 1], [2, 3]])).shape
         (2, 2)
     """
-    around = groups_around(graph).cpu().double()
-    first, second = (around[rows].reshape(len(rows), -1) for rows in ends)
+    order = graph.canonical
+    # Sums over neighbours in the order of ids: that of the rows would move their last digits.
+    by_number = graph if order.sorted else graph.permute(order.rows)
+    around = groups_around(by_number).cpu().double()
+    first, second = (around[order.numbers[rows]].reshape(len(rows), -1) for rows in ends)
     found: Floats = torch.cat([(first + second) / 2, (first - second).abs()], dim=1).numpy()
     return found
