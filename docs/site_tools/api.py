@@ -80,6 +80,17 @@ TYPES = [
     "fairgear.auditing.sensitivity.DosePoint",
     "fairgear.auditing.unknown.Part",
     "fairgear.auditing.unknown.UnknownPeople",
+    "fairgear.links.adapters.AuditedLinks",
+    "fairgear.links.result.LinkSetup",
+    "fairgear.links.result.LinkFlips",
+    "fairgear.links.result.Cell",
+    "fairgear.links.result.Lists",
+    "fairgear.links.result.ListChange",
+    "fairgear.links.result.Exposure",
+    "fairgear.links.result.PersonLists",
+    "fairgear.links.result.WorldList",
+    "fairgear.links.result.Listed",
+    "fairgear.links.result.LinkReference",
 ]
 
 

@@ -12,26 +12,28 @@ from fairgear.graph import closed_neighborhood_mean
 def same_group(graph: SensitiveGraph, pairs: Tensor) -> Tensor:
     """Homophily: a link where both ends are of one group."""
     first, second = graph.sens[pairs]
-    return (first == second).double()
+    return torch.eq(first, second).double()
 
 
 def traits(graph: SensitiveGraph, pairs: Tensor) -> Tensor:
     """Of what the attribute does not cause: in a synthetic graph, the latent variables."""
+    assert graph.latent is not None
     first, second = graph.latent.double()[pairs]
-    return (first * second).sum(dim=1).sigmoid()
+    return torch.sigmoid((first * second).sum(dim=1))
 
 
 def features(graph: SensitiveGraph, pairs: Tensor) -> Tensor:
     """Alike in what people show, which the attribute changes."""
     first, second = graph.x.double()[pairs]
-    return (first * second).sum(dim=1).sigmoid()
+    return torch.sigmoid((first * second).sum(dim=1))
 
 
 def surroundings(graph: SensitiveGraph, pairs: Tensor) -> Tensor:
     """Reads s around both ends, so features of nobody but edges and everybody's s."""
     around = closed_neighborhood_mean(graph.sens.double(), graph.edge_index)
     first, second = around[pairs]
-    return 1 - (first - second).abs() - 0.1 * graph.x.double()[pairs[0], 0].sigmoid()
+    own = torch.sigmoid(graph.x.double()[pairs[0], 0])
+    return torch.sub(1 - 0.1 * own, (first - second).abs())
 
 
 def everything(graph: SensitiveGraph, pairs: Tensor) -> Tensor:
@@ -42,10 +44,10 @@ def everything(graph: SensitiveGraph, pairs: Tensor) -> Tensor:
 def alike(graph: SensitiveGraph, pairs: Tensor) -> Tensor:
     """Scores beyond 0 and 1: less the squared distance of features."""
     first, second = graph.x.double()[pairs]
-    return -(first - second).square().sum(dim=1)
+    return torch.neg((first - second).square().sum(dim=1))
 
 
 def degrees(graph: SensitiveGraph, pairs: Tensor) -> Tensor:
     """How many links both ends have that the model sees."""
     count = torch.bincount(graph.edge_index[0], minlength=len(graph.x))
-    return count[pairs].sum(dim=0).double()
+    return torch.sum(count[pairs], dim=0).double()

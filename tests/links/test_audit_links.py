@@ -72,7 +72,7 @@ def test_an_audit_repeats_bit_for_bit() -> None:
 @pytest.fixture(scope="module")
 def synthetic() -> LinkSplit:
     """150 people whose features and edges follow s by known equations."""
-    settings = {"n": 150, "d_z": 6, "d": 4, "a": 0.3, "threshold": 0.75}
+    settings: dict[str, Any] = {"n": 150, "d_z": 6, "d": 4, "a": 0.3, "threshold": 0.75}
     return split_links(datasets.load("synthetic", seed=1, **settings))
 
 

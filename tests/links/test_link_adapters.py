@@ -65,6 +65,8 @@ class _Alike(PairScorer):
 class AlikeModule(nn.Module):
     """The same, where codes are the features in double precision."""
 
+    calls: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("calls", torch.zeros(1, dtype=torch.float64))
@@ -76,7 +78,7 @@ class AlikeModule(nn.Module):
 
     def decode(self, z: Tensor, edge_label_index: Tensor) -> Tensor:
         first, second = z[edge_label_index]
-        return -(first - second).square().sum(dim=1, keepdim=True)
+        return torch.neg((first - second).square().sum(dim=1, keepdim=True))
 
 
 SCRIPT = """
@@ -156,7 +158,7 @@ def test_a_pyg_module_reads_the_edges_that_are_left(split: LinkSplit) -> None:
             return torch.as_tensor(self.layer(x, edge_index))
 
         def decode(self, z: Tensor, pairs: Tensor) -> Tensor:
-            return (z[pairs[0]] * z[pairs[1]]).sum(dim=1)
+            return torch.sum(z[pairs[0]] * z[pairs[1]], dim=1)
 
     settings = QUICK | {"threshold": None}
     found = audit_links(Coder(), split, name="coder", **settings)

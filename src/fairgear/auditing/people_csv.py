@@ -64,6 +64,8 @@ def _with_words(people: pd.DataFrame, names: Names) -> pd.DataFrame:
         **dict.fromkeys(
             ("band", "other_band") if names.number else ("sens", "other_group"), names.groups
         ),
+        # Of two people, as tables of links have them.
+        **dict.fromkeys(("group", "group_source", "group_target", "group_listed"), names.groups),
     }
     columns: dict[str, pd.Series[Any]] = {}
     for name in map(str, people.columns):

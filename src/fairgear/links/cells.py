@@ -72,7 +72,9 @@ def cell_rows(
 
     def row(name: str, first: int | None, second: int | None, among: np.ndarray) -> Cell:
         rate, true = (bootstrap.rate(hits, part) for part in (among, among & (linked == 1)))
-        moved = Estimate(np.nan, UNDEFINED) if flips is None else bootstrap.rate(flips, among)
+        moved = Estimate(np.nan, UNDEFINED)
+        if flips is not None:
+            moved = bootstrap.rate(flips, among, by_region=True)
         return Cell(
             name=name,
             first=first,

@@ -219,7 +219,7 @@ def flip_row(effect: Effect, bootstrap: PairBootstrap, total: int) -> LinkFlips:
     return LinkFlips(
         intervention=effect.intervention,
         rate=flips.rate,
-        interval=bootstrap.rate(everyone, among).interval,
+        interval=bootstrap.rate(everyone, among, by_region=True).interval,
         error=None if fixed else flips.error,
         gained=float(np.mean([part.gains for part in parts])),
         lost=float(np.mean([part.losses for part in parts])),

@@ -33,7 +33,7 @@ from fairgear.metrics.rates import (
 
 DRAWS = 1000
 # Pairs above which fewer resamples are drawn: their standard error is then 4 %, not 2 %.
-MANY, FEWER = 200_000, 300
+MANY, FEWER = 50_000, 300
 # Of the variance between pairs of communities, which the product weights count three times. In
 # simulations intervals covered 0.91 on average with 2, which is right for many communities, and
 # 0.97 with 1.
@@ -126,9 +126,18 @@ class PairBootstrap:
         self._levels = [clusters] if regions is None else [clusters, regions]
         self._draws = DRAWS if len(clusters) <= MANY else FEWER
 
-    def rate(self, values: Floats, chosen: NDArray[np.bool_] | None = None) -> Estimate:
-        """A mean of 0 to 1, of all pairs or of the chosen ones; NaN without any."""
-        levels = self._levels
+    def rate(
+        self,
+        values: Floats,
+        chosen: NDArray[np.bool_] | None = None,
+        *,
+        by_region: bool = False,
+    ) -> Estimate:
+        """A mean of 0 to 1, of all pairs or of the chosen ones; NaN without any.
+
+        With `by_region`, as of flips, also where communities that are linked go together.
+        """
+        levels = self._levels if by_region else self._levels[:1]
         if chosen is not None:
             values = values[chosen]
             levels = [one.among(chosen) for one in levels] if len(values) else []
@@ -160,7 +169,7 @@ class PairBootstrap:
         reach = student_quantile(size, self.level if level is None else level)
         return reach * size / max(size - 1, 1.0) * math.sqrt(variance)
 
-    def share(self, value: float, statistic: Statistic, positives: int, negatives: int) -> Interval:
+    def share(self, value: float, drawn: Drawn, positives: int, negatives: int) -> Interval:
         """Of a measure of ranks from 0 to 1, symmetric in the logit; exact close to 0 and 1."""
         if math.isnan(value):
             return UNDEFINED
@@ -169,7 +178,7 @@ class PairBootstrap:
         size = min(self.clusters.effective, smaller)
         if at_the_edge(labels, value):
             return exact_interval(value, size, level=self.level)
-        margin = self.margin(self.drawn(statistic)) / (value * (1 - value))
+        margin = self.margin(drawn) / (value * (1 - value))
         if math.isnan(margin):
             return UNDEFINED
         middle = float(logit(value))
@@ -225,8 +234,8 @@ class PairBootstrap:
             interval = Interval(signed - margin, signed + margin).clipped(-1.0, 1.0)
             return Estimate(abs(signed), interval.absolute(), signed, interval)
         ends = [
-            rate_of_pairs(hits[mask], [one.among(mask) for one in self._levels], level=level)
-            for mask in masks
+            rate_of_pairs(hits[mask], [one], level=level)
+            for mask, one in zip(masks, clusters, strict=True)
         ]
         interval = combined_interval(means[1], ends[1], means[0], ends[0])
         return Estimate(abs(signed), interval.absolute(), signed, interval)

@@ -59,14 +59,26 @@ def _ranks(
     names = ("auroc", "average_precision", "hits_at_k")
     if not positives or not negatives:
         return dict.fromkeys(names, Estimate(math.nan, UNDEFINED))
-    found = (
-        (auroc(linked, scores), weighted_auroc(linked, scores)),
-        (average_precision(linked, scores), weighted_precision(linked, scores)),
-        (hits_at(linked, scores, k), weighted_hits(linked, scores, k)),
+    values = (
+        auroc(linked, scores),
+        average_precision(linked, scores),
+        hits_at(linked, scores, k),
+    )
+    statistics = (
+        weighted_auroc(linked, scores),
+        weighted_precision(linked, scores),
+        weighted_hits(linked, scores, k),
+    )
+    # All of the same resamples, whose weights are what takes time.
+    product, units = bootstrap.drawn(
+        lambda weights: np.stack([one(weights) for one in statistics], axis=1)
     )
     return {
-        name: Estimate(value, bootstrap.share(value, statistic, positives, negatives))
-        for name, (value, statistic) in zip(names, found, strict=True)
+        name: Estimate(
+            value,
+            bootstrap.share(value, (product[:, at], units[:, at]), positives, negatives),
+        )
+        for at, (name, value) in enumerate(zip(names, values, strict=True))
     }
 
 

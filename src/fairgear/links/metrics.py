@@ -23,10 +23,10 @@ for _metric in (
     Metric("list_change", "change of lists, everybody's attribute", 0.0, 1.0, _LOWER),
     Metric("list_change_alone", "change of lists, own attribute", 0.0, 1.0, _LOWER),
     Metric("exposure_gap", "gap of exposure in lists", 0.0, math.inf, _LOWER),
-    Metric("gap_same_different", "gap of same and different groups", 0.0, 1.0, _LOWER),
-    Metric("gap_same_different_linked", "the same among true links", 0.0, 1.0, _LOWER),
-    Metric("gap_cells", "largest gap of pairs of groups", 0.0, 1.0, _LOWER),
-    Metric("gap_cells_linked", "the same among true links", 0.0, 1.0, _LOWER),
+    Metric("gap_same_different", "gap, same and different groups", 0.0, 1.0, _LOWER),
+    Metric("gap_same_different_linked", "gap, same and different, true links", 0.0, 1.0, _LOWER),
+    Metric("gap_cells", "largest gap, pairs of groups", 0.0, 1.0, _LOWER),
+    Metric("gap_cells_linked", "largest gap, pairs of groups, true links", 0.0, 1.0, _LOWER),
     Metric("r2", "R²", 0.0, 1.0, _LOWER),
 ):
     LINK_METRICS.add(_metric.name, _metric)

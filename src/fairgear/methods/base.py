@@ -365,7 +365,7 @@ class FitCheckpoints:
             made.remove()
 
 
-def run_key(method: Method, graph: SensitiveGraph, *more: str | None) -> str:
+def run_key(method: Configured, graph: SensitiveGraph, *more: str | None) -> str:
     """A hash of what determines a fit: method, settings, seed, graph, and `more`."""
     what = [installed_version(), method.name, method.config.to_dict(), method.seed]
     text = json.dumps([*what, graph.fingerprint(), graph.sens_column, *more], sort_keys=True)
@@ -404,11 +404,21 @@ def check_trainable(
 
 
 def check_sensitive(
-    graph: SensitiveGraph, method: str, *, several_groups: bool, number_of_s: bool
+    graph: SensitiveGraph,
+    method: str,
+    *,
+    several_groups: bool,
+    number_of_s: bool,
+    able: Sequence[str] | None = None,
 ) -> None:
-    """Refuse a graph without all groups, or whose attribute is of a kind it cannot have."""
+    """Refuse a graph without all groups, or whose attribute is of a kind a method cannot have.
+
+    Where that is a number, `able` are the methods that can; those of people if not given.
+    """
     if graph.continuous:
-        _check_number(graph, method, number_of_s)
+        if able is None:
+            able = [each for each in METHODS if METHODS[each].number_of_s]
+        _check_number(graph, method, number_of_s, able)
         return
     if graph.num_groups > 2 and not several_groups:
         able = [name for name in METHODS if METHODS[name].several_groups]
@@ -421,13 +431,16 @@ def check_sensitive(
     _check_present("group", graph.sens, range(graph.num_groups))
 
 
-def _check_number(graph: SensitiveGraph, method: str, able: bool) -> None:
+def _check_number(
+    graph: SensitiveGraph, method: str, number_of_s: bool, able: Sequence[str]
+) -> None:
     """Refuse a sensitive attribute that is a number, or the same number for everybody."""
     name = graph.attributes.name if graph.attributes else "s"
     what = f"a graph to train {method} on"
-    if not able:
-        methods = ", ".join(each for each in METHODS if METHODS[each].number_of_s)
-        step = f'use one of {methods}, or compare two groups, such as --sensitive "{name}<40"'
+    if not number_of_s:
+        step = (
+            f'use one of {", ".join(able)}, or compare two groups, such as --sensitive "{name}<40"'
+        )
         raise GraphError(what, f"the number {name!r} as sensitive attribute", "groups", step)
     if len(torch.unique(graph.sens)) < 2:
         got, step = f"the same {name!r} for everybody", "name another sensitive attribute"

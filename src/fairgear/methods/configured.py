@@ -20,6 +20,7 @@ class Configured:
         settings: the fields of `config_type`.
     """
 
+    name: ClassVar[str]
     config_type: ClassVar[type[Config]]
 
     def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,17 +32,26 @@ class LinkFolder(Folder):
         self.report = self.path / "report.html"
         self.model = self.path / "model"
 
+    def files(self) -> list[Path]:
+        """Those that there must be, and those of a model."""
+        own = [self.metrics, self.pairs, self.pairs_csv, self.lists_csv, self.report, self.config]
+        return [*own, *self._model_files()]
+
     def write(self, audit: LinkAudit) -> None:
         """Write all files; `links.json` comes last, so that it implies the others."""
         if writes():
             self.metrics.unlink(missing_ok=True)
         write_links_page(audit, self.report)
-        write_people_csv(audit.pairs, audit.names, self.pairs_csv)
-        write_people_csv(lists_table(audit.lists), audit.names, self.lists_csv)
-        model = sorted(path for path in self.model.rglob("*") if path.is_file())
-        beside = [self.report, self.pairs_csv, self.lists_csv, self.config, *model]
+        # Labels are predicted links, not the classes of people.
+        names = replace(audit.names, classes=())
+        write_people_csv(audit.pairs, names, self.pairs_csv)
+        write_people_csv(lists_table(audit.lists), names, self.lists_csv)
+        beside = [self.report, self.pairs_csv, self.lists_csv, self.config, *self._model_files()]
         audit.save(self.path, beside=[one.relative_to(self.path).as_posix() for one in beside])
         self.clear_checkpoint()
+
+    def _model_files(self) -> list[Path]:
+        return sorted(path for path in self.model.rglob("*") if path.is_file())
 
     def results(self) -> LinkAudit | None:
         """What was written; None where that is damaged, or not complete."""
@@ -59,9 +69,9 @@ class LinkFolder(Folder):
 def lists_table(lists: Lists | None) -> pd.DataFrame:
     """Some people's lists as they are and in other worlds, a row for each place."""
     rows = [row for one in (lists.people if lists else ()) for row in _places(one)]
-    columns = ["person", "sens", "world", "rank", "listed", "other_group", "score", "entered"]
+    columns = ["person", "group", "world", "rank", "listed", "group_listed", "score", "entered"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.astype({"sens": np.int64, "rank": np.int64, "other_group": np.int64})
+    return table.astype(dict.fromkeys(("group", "rank", "group_listed"), np.int64))
 
 
 def _places(one: PersonLists) -> Iterator[tuple[object, ...]]:

@@ -31,6 +31,7 @@ from fairgear.links import (
 )
 from fairgear.links.given import read_pairs
 from fairgear.links.pairs import pair_keys
+from fairgear.progress import log
 from fairgear.registry import import_object
 from fairgear.runs.audit_config import is_scores
 from fairgear.runs.link_config import LinkConfig
@@ -59,16 +60,19 @@ def run_links(config: LinkConfig, folder: LinkFolder) -> LinkAudit:
             held.enter_context(folder.alone())
             finished = folder.results() if config.trains and folder.report.exists() else None
             if finished is not None:
+                log(f"{folder.path} holds these results, finished; nothing to do")
                 return finished
         with stages.stage("loading the graph"), reading(config.roles()) as read:
             graph = config.load(split=False)
             split = _split(config, graph)
-        # Only now: data that cannot be used must leave no folder.
+        model = None if config.trains else _given(config, split)
+        # Only now: data or a model that cannot be used must leave no folder.
         folder.claim(config)
         if not begun:
             held.enter_context(folder.alone())
-        with stages.stage("training" if config.trains else "reading the model"):
-            model = _model(config, split, folder)
+        if model is None:
+            with stages.stage("training"):
+                model = _trained(config, split, folder)
         with stages.stage("audit"), reading(default="scores") as scores:
             found = _audited(config, model, split)
         stages.files = (*read.files, *scores.files, *_files(config, folder))
@@ -124,11 +128,9 @@ def _scored(path: Path, graph: SensitiveGraph) -> LinkSplit:
     return LinkSplit(graph, none, none, Pairs(ends, torch.isin(keys, edges).long()))
 
 
-def _model(config: LinkConfig, split: LinkSplit, folder: LinkFolder) -> Any:
-    """What is audited: trained now, or loaded where an earlier call got that far."""
+def _given(config: LinkConfig, split: LinkSplit) -> Any:
+    """The user's model; only one that is a class is trained."""
     text = config.method
-    if config.trains:
-        return _trained(LINK_METHODS[text], config, split, folder)
     if "{graph}" in text:
         return LinkCommand(text, timeout=config.timeout)
     if is_scores(text):
@@ -142,7 +144,9 @@ def _model(config: LinkConfig, split: LinkSplit, folder: LinkFolder) -> Any:
     return found
 
 
-def _trained(kind: Any, config: LinkConfig, split: LinkSplit, folder: LinkFolder) -> LinkModel:
+def _trained(config: LinkConfig, split: LinkSplit, folder: LinkFolder) -> LinkModel:
+    """A method of ours, trained now or loaded where an earlier call got that far."""
+    kind: Any = LINK_METHODS[config.method]
     if (folder.model / "model.json").exists():
         loaded: LinkModel = load_link_model(folder.model, device=config.device)
         return loaded

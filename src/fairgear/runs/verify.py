@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from fairgear.auditing import Audit
 from fairgear.auditing.provenance import Provenance, source_commit
@@ -14,13 +14,17 @@ from fairgear.datasets import download
 from fairgear.errors import FileError
 from fairgear.evidence import TRAINED, FileHash, file_hash
 from fairgear.files import TEMPORARY
-from fairgear.report import model_card, render_page
-from fairgear.runs.folder import AuditFolder, RunFolder
+from fairgear.links.result import RESULTS, LinkAudit
+from fairgear.report import model_card, render_links_page, render_page
+from fairgear.runs.folder import AuditFolder, Folder, RunFolder
+from fairgear.runs.link_folder import LinkFolder
 from fairgear.version import installed_version
 
 State = Literal["ok", "changed", "missing", "not listed", "not compared"]
 WRONG: tuple[State, ...] = ("changed", "missing", "not listed")
-RESULT, SHOWN = "result", "as of audit.json"
+RESULT, SHOWN, LINKS = "result", "as of audit.json", f"as of {RESULTS}"
+# An audit of people or of links.
+Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,9 @@ def verify(folder: Path, data: Path | None = None) -> list[CheckedFile]:
     """
     sums = read_sums(folder)
     found = [_compared(RESULT, name, digest, folder / name) for name, digest in sums.items()]
+    links = LinkFolder(folder)
+    if RESULTS in sums or links.metrics.exists():
+        return _with_links(links, found, sums, data)
     ours = RunFolder(folder)
     found += _unlisted(ours, _written(ours), sums)
     try:
@@ -70,15 +77,38 @@ def verify(folder: Path, data: Path | None = None) -> list[CheckedFile]:
         found += _unlisted(ours, [*_written(ours.against), ours.against.sums], sums)
     known = audit.provenance
     if known is not None:
+        found += _inputs(known, folder, data)
         found += [
-            _compared(file.role, file.path, file.sha256, _place(file, folder, data))
-            for file in known.files
-        ]
-        found += [
-            _shown(ours.report, audit, known, render_page),
-            _shown(ours.card, audit, known, model_card),
+            _shown(ours.report, SHOWN, audit, known, render_page),
+            _shown(ours.card, SHOWN, audit, known, model_card),
         ]
     return found
+
+
+def _with_links(
+    ours: LinkFolder, found: list[CheckedFile], sums: Mapping[str, str], data: Path | None
+) -> list[CheckedFile]:
+    """The same of an audit of links."""
+    found = found + _unlisted(ours, ours.files(), sums)
+    try:
+        audit = LinkAudit.load(ours.path)
+    except FileError:
+        if all(one.state == "ok" for one in found):
+            raise
+        return found
+    known = audit.provenance
+    if known is None:
+        return found
+    page = _shown(ours.report, LINKS, audit, known, render_links_page)
+    return [*found, *_inputs(known, ours.path, data), page]
+
+
+def _inputs(known: Provenance, folder: Path, data: Path | None) -> list[CheckedFile]:
+    """What an audit was made from."""
+    return [
+        _compared(file.role, file.path, file.sha256, _place(file, folder, data))
+        for file in known.files
+    ]
 
 
 def _written(folder: AuditFolder) -> list[Path]:
@@ -90,9 +120,7 @@ def _written(folder: AuditFolder) -> list[Path]:
     return [folder.metrics, folder.people, folder.people_csv, *there]
 
 
-def _unlisted(
-    folder: AuditFolder, files: Iterable[Path], sums: Mapping[str, str]
-) -> list[CheckedFile]:
+def _unlisted(folder: Folder, files: Iterable[Path], sums: Mapping[str, str]) -> list[CheckedFile]:
     """Those of the files that have no hash, so that nobody knows what they were."""
     named = {file.relative_to(folder.path).as_posix(): file for file in files}
     found = []
@@ -125,17 +153,17 @@ def _place(file: FileHash, folder: Path, data: Path | None) -> Path:
 
 
 def _shown(
-    path: Path, audit: Audit, known: Provenance, render: Callable[[Audit], str]
+    path: Path, role: str, audit: Shown, known: Provenance, render: Callable[[Shown], str]
 ) -> CheckedFile:
     """Whether a page is what the same code makes of the results."""
     if not path.is_file():
-        return CheckedFile(SHOWN, path.name, "", "", "missing")
+        return CheckedFile(role, path.name, "", "", "missing")
     code = (known.version, known.commit)
     if code != (installed_version(), source_commit()):
         remark = f"written by fairgear {' '.join(filter(None, code))}"
-        return CheckedFile(SHOWN, path.name, "", "", "not compared", remark)
+        return CheckedFile(role, path.name, "", "", "not compared", remark)
     try:
         same = path.read_bytes() == render(audit).encode()
     except OSError:
-        return CheckedFile(SHOWN, path.name, "", "", "missing")
-    return CheckedFile(SHOWN, path.name, "", "", "ok" if same else "changed")
+        return CheckedFile(role, path.name, "", "", "missing")
+    return CheckedFile(role, path.name, "", "", "ok" if same else "changed")

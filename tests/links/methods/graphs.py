@@ -23,8 +23,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "nifty-sage": {**NETWORK, "drop_edges": 0.1},
     "nifty-gcn": {**NETWORK, "drop_edges": 0.1},
     "c-enc": NETWORK,
+    "fairdrop": NETWORK,
 }
 NETWORKS = tuple(SETTINGS)
+SETTINGS["fairwalk"] = {"dim": 16, "walks": 12}
 
 
 @cache

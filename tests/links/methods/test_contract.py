@@ -21,8 +21,8 @@ from tests.links.methods.graphs import NETWORKS, fitted, new, split_of
 
 NAMES = tuple(LINK_METHODS)
 KINDS = ("homophilous", "directed", "weighted", "groups", "number")
-# Methods that treat two groups alone, or no number.
-GROUPS_ONLY: tuple[str, ...] = ()
+# Methods that need groups.
+GROUPS_ONLY = ("fairdrop", "fairwalk")
 
 
 def scores(model: LinkMethod, split: LinkSplit) -> Floats:
@@ -181,6 +181,12 @@ def test_parameters_are_those_of_scikit_learn(name: str) -> None:
         model.set_params(fairness=1)
     with pytest.raises(NotFittedError, match=r"call fit\(split\)"):
         model.save("nowhere")
+
+
+@pytest.mark.parametrize("name", GROUPS_ONLY)
+def test_a_number_is_refused_where_groups_are_needed(name: str) -> None:
+    with pytest.raises(GraphError, match="use one of gear, graphsage"):
+        new(name).fit(split_of("number"))
 
 
 @pytest.mark.parametrize("name", NAMES)

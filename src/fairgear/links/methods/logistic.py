@@ -6,29 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import torch
-from scipy.special import expit
 from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
-from fairgear.links.base import LINK_METHODS, Floats
-from fairgear.links.methods.base import LinkMethod, SymmetricScorer, without_selves
+from fairgear.links.base import LINK_METHODS
+from fairgear.links.methods.base import LinkMethod
 from fairgear.links.methods.nodes import canonical_pairs
-from fairgear.links.pairs import Pairs
+from fairgear.links.methods.regression import PairRegression, RegressionScorer
 from fairgear.links.split import LinkSplit
-from fairgear.methods.baselines.tabular import Aware, LinearLogits, Unaware, chosen_regression
-from fairgear.methods.features import spread_of
-from fairgear.methods.heads import BINARY_HEAD
+from fairgear.methods.baselines.tabular import Aware, Unaware
 from fairgear.methods.saved import columns_of
-from fairgear.methods.thresholds import HALF, most_accurate, validation_subset
+from fairgear.methods.thresholds import HALF, most_accurate
 from fairgear.settings import Config, OneOf, Range
 from fairgear.tensor_files import damaged
 from fairgear.training.checkpoints import load_module, module_tensors
-
-# Training pairs that a regression of so few numbers gains nothing beyond.
-_MOST = 50_000
-# Pairs whose features are made at a time.
-_CHUNK = 2**16
 
 
 @dataclass(frozen=True)
@@ -42,52 +33,6 @@ class LinkLogisticConfig(Config):
     """Whether the regression sees the sensitive attribute."""
     threshold: Annotated[str, OneOf("half", "validation")] = "validation"
     """The decision threshold: 0.5 (half), or the most accurate on the validation pairs."""
-
-
-def pair_features(x: Tensor, ends: Tensor, directed: bool) -> Tensor:
-    """|x_i − x_j|, x_i ∘ x_j and x_i + x_j, side by side; with directions, x_i and x_j apart."""
-    first, second = x[ends[0]], x[ends[1]]
-    alone = [first, second] if directed else [first + second]
-    return torch.cat([(first - second).abs(), first * second, *alone], dim=1)
-
-
-class LogisticScorer(SymmetricScorer):
-    """Weights of `pair_features`, and everybody's features.
-
-    Args:
-        graph: what the features are of.
-        x: features (n, d), by row.
-        regression: of pairs.
-    """
-
-    def __init__(self, graph: SensitiveGraph, x: Tensor, regression: LinearLogits) -> None:
-        super().__init__(graph)
-        self.x, self.regression = x, regression
-
-    def pairs(self, ends: Tensor) -> Floats:
-        """Probabilities (m,) of links between pairs of rows (2, m)."""
-        directed = self.graph.directed
-        parts = [
-            self.regression(pair_features(self.x, part, directed))
-            for part in torch.split(self.ordered(ends), _CHUNK, dim=1)
-        ]
-        return _probabilities(torch.cat(parts))
-
-    def block(self, rows: Tensor) -> Floats:
-        """Probabilities (b, n) of some people with everybody; −∞ with themselves."""
-        x, d = self.x, self.x.shape[1]
-        own = x[rows]
-        apart, product, first, *second = torch.split(self.regression.w, d)
-        logits = (own * product) @ x.T + (own @ first)[:, None] + self.regression.b
-        logits += x @ (second[0] if second else first)
-        for column in range(d):
-            logits += apart[column] * (own[:, column, None] - x[:, column]).abs()
-        return without_selves(_probabilities(logits), rows)
-
-
-def _probabilities(logits: Tensor) -> Floats:
-    found: Floats = expit(logits.numpy())
-    return found
 
 
 class LinkLogistic(LinkMethod):
@@ -111,7 +56,7 @@ class LinkLogistic(LinkMethod):
     C_: float | None = None
     directed: bool = False
     _features: Unaware
-    _regression: LinearLogits
+    _regression: PairRegression
 
     def fit(self, split: LinkSplit, *, checkpoint: Path | None = None) -> Self:
         """Learn features from everybody, and the regression from the training pairs."""
@@ -123,30 +68,22 @@ class LinkLogistic(LinkMethod):
         order = graph.canonical.rows
         self._features = self._new_features(graph.x.shape[1], graph.sens_column)
         x = self._features.fit(graph, order)(graph)[order]
-        kept = validation_subset(torch.arange(len(train)), train.linked, _MOST)
-        seen = Pairs(train.ends[:, kept], train.linked[kept])
-        self._learn(x, seen, val)
+        self._regression = self._new_regression()
+        self.C_ = self._regression.fit(x, train, val, self._settings.C)
         self.threshold_ = HALF
         if self._settings.threshold == "validation":
             scores = self.score(graph, split.val.ends)
             self.threshold_ = most_accurate(split.val.linked.cpu().numpy(), scores)
         return self
 
-    def _learn(self, x: Tensor, train: Pairs, val: Pairs) -> None:
-        own, other = (pair_features(x, of.ends, self.directed) for of in (train, val))
-        mean, spread = own.mean(dim=0), spread_of(own)
-        labelled = ((own - mean) / spread, train.linked.numpy())
-        chosen = ((other - mean) / spread, val.linked)
-        self.C_, found = chosen_regression(labelled, chosen, self._settings.C, BINARY_HEAD)
-        # As weights of the features before they were scaled.
-        found.w /= spread
-        found.b -= mean @ found.w
-        self._regression = found
-
-    def scorer(self, graph: SensitiveGraph) -> LogisticScorer:
+    def scorer(self, graph: SensitiveGraph) -> RegressionScorer:
         """Scales everybody's features."""
         self._fitted_threshold()
-        return LogisticScorer(graph, self._features(graph), self._regression)
+        return RegressionScorer(graph, self._features(graph), self._regression)
+
+    def _new_regression(self) -> PairRegression:
+        alone = ("first", "second") if self.directed else ("sum",)
+        return PairRegression(("distance", "product", *alone), self._features.outputs)
 
     def _new_features(self, width: int, sens_column: int | None) -> Unaware:
         kind = Aware if self._settings.use_sens else Unaware
@@ -165,8 +102,7 @@ class LinkLogistic(LinkMethod):
         if not isinstance(facts.get("C"), float) or not isinstance(facts.get("directed"), bool):
             raise damaged(path)
         self.C_, self.directed = facts["C"], facts["directed"]
-        parts = 4 if self.directed else 3
-        self._regression = LinearLogits(parts * self._features.outputs)
+        self._regression = self._new_regression()
         load_module(path, "regression", self._regression, tensors)
 
 

@@ -17,13 +17,19 @@ from fairgear.links.methods.base import LinkMethod, SymmetricScorer, without_sel
 from fairgear.links.methods.heads import PairHead, ProductHead
 from fairgear.links.methods.nodes import (
     PairCenc,
+    PairFairDrop,
     PairGcn,
     PairNiftyGcn,
     PairNiftySage,
     PairNode,
     PairSage,
 )
-from fairgear.links.methods.settings import LinkCencConfig, LinkNetworkConfig, LinkNiftyConfig
+from fairgear.links.methods.settings import (
+    FairDropConfig,
+    LinkCencConfig,
+    LinkNetworkConfig,
+    LinkNiftyConfig,
+)
 from fairgear.links.split import LinkSplit
 from fairgear.methods.thresholds import HALF, most_accurate
 from fairgear.tensor_files import damaged
@@ -188,5 +194,22 @@ class LinkCenc(LinkNetwork):
     node_type = PairCenc
 
 
-for _method in (LinkSage, LinkGcn, LinkNiftySage, LinkNiftyGcn, LinkCenc):
+class FairDrop(LinkNetwork):
+    """FairDrop (Spinelli, Scardapane, Hussain and Uncini, IEEE TAI 2021).
+
+    In each step about half of the edges are left out, those within a group sooner than others.
+
+    Example:
+        >>> from fairgear.links import LINK_METHODS, split_links
+        >>> from fairgear.testing import toy_graph
+        >>> LINK_METHODS["fairdrop"](steps=20, delta=0.3).fit(split_links(toy_graph())).name
+        'fairdrop'
+    """
+
+    name = "fairdrop"
+    config_type = FairDropConfig
+    node_type = PairFairDrop
+
+
+for _method in (LinkSage, LinkGcn, LinkNiftySage, LinkNiftyGcn, LinkCenc, FairDrop):
     LINK_METHODS.add(_method.name, _method)

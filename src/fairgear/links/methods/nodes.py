@@ -14,6 +14,7 @@ from fairgear.graph import SensitiveGraph
 from fairgear.graph.targets import BINARY
 from fairgear.links.methods.heads import HEADS, PairNetwork
 from fairgear.links.methods.settings import (
+    FairDropConfig,
     LinkCencConfig,
     LinkGearConfig,
     LinkNetworkConfig,
@@ -21,6 +22,7 @@ from fairgear.links.methods.settings import (
 )
 from fairgear.links.methods.tasks import (
     CencPairTask,
+    FairDropTask,
     GearPairTask,
     NiftyPairTask,
     PairInputs,
@@ -29,11 +31,15 @@ from fairgear.links.methods.tasks import (
 from fairgear.links.pairs import Pairs, check_ends, pair_keys
 from fairgear.links.split import LinkSplit
 from fairgear.methods.base import FitCheckpoints, check_sensitive, run_key
-from fairgear.methods.baselines.cenc import Cenc
+from fairgear.methods.baselines.cenc import LAYERS, Cenc
 from fairgear.methods.baselines.gnn import Gcn, GraphSage
+from fairgear.methods.baselines.layers import LayeredEncoder
 from fairgear.methods.baselines.nifty import NiftyGcn, NiftySage
 from fairgear.methods.baselines.whole_graph import WholeGraph
 from fairgear.methods.gear.estimator import Gear
+
+# Methods for links that can have a number as sensitive attribute, for messages.
+WITH_NUMBERS = ("gear", "graphsage", "gcn", "nifty-sage", "nifty-gcn", "c-enc", "logistic")
 
 
 class PairNode(WholeGraph):
@@ -56,7 +62,7 @@ class PairNode(WholeGraph):
         """Train on the training pairs; the checkpoints are to be removed once all is done."""
         graph = split.input
         kinds = {"several_groups": self.several_groups, "number_of_s": self.number_of_s}
-        check_sensitive(graph, self.name, **kinds)
+        check_sensitive(graph, self.name, **kinds, able=WITH_NUMBERS)
         self.groups_ = 0 if graph.continuous else graph.num_groups
         self.target_, self.directed = BINARY, graph.directed
         self._begin(graph)
@@ -117,6 +123,20 @@ class PairCenc(PairNode, Cenc):
 
     config_type = LinkCencConfig
     task_type = CencPairTask
+
+
+class PairFairDrop(PairNode):
+    """FairDrop, which tells edges within groups from others: it needs groups."""
+
+    name = "fairdrop"
+    several_groups = True
+    config_type = FairDropConfig
+    task_type = FairDropTask
+    _settings: FairDropConfig
+
+    def encoder(self, width: int) -> nn.Module:
+        """A stack of layers."""
+        return LayeredEncoder(LAYERS[self._settings.layer], width, self._settings)
 
 
 class PairGear(PairNode, Gear):

@@ -33,7 +33,13 @@ class LinkNetworkConfig(PairSettings, WholeGraphConfig):
 
 @dataclass(frozen=True)
 class LinkGearConfig(PairSettings, GearConfig):
-    """The settings of `LinkGear`, which says what they mean."""
+    """The settings of `LinkGear`, which says what they mean.
+
+    Example:
+        >>> from fairgear.links import LinkGearConfig
+        >>> LinkGearConfig(head="mlp").dim
+        64
+    """
 
     encoder: Annotated[str, OneOf("graphsage", "gcn", "gin", "mlp")] = "graphsage"
 
@@ -50,8 +56,10 @@ class LinkCencConfig(PairSettings, CencConfig):
 
 @dataclass(frozen=True)
 class FairDropConfig(LinkNetworkConfig):
-    """How FairDrop is trained on pairs."""
+    """How FairDrop is built and trained."""
 
+    layer: Annotated[str, OneOf("graphsage", "gcn", "gin")] = "gcn"
+    """The layers of the encoder: graphsage, gcn or gin."""
     delta: Annotated[float, Range(0, 0.5)] = 0.16
     """δ: in each step an edge within a group is left out with probability ½ + δ, any other with
     ½ − δ."""

@@ -6,13 +6,22 @@ A label's row is the number of a pair, and its people are the ends of the pair.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from fairgear.links.methods.heads import PairNetwork
+from fairgear.links.methods.settings import FairDropConfig
 from fairgear.methods.baselines.cenc import CencTask
+from fairgear.methods.baselines.neighbors import (
+    Neighbors,
+    NodeBatch,
+    entry_ends,
+    link_numbers,
+    only_links,
+)
 from fairgear.methods.baselines.nifty import NiftyTask
 from fairgear.methods.baselines.whole_graph import Inputs, WholeGraphTask
 from fairgear.methods.gear.training import Drawn, GearTask
@@ -57,6 +66,36 @@ class NiftyPairTask(PairTask, NiftyTask):
 
 class CencPairTask(PairTask, CencTask):
     """C-ENC's: s of everybody is hidden, or with batches that of the ends of the pairs."""
+
+
+class FairDropTask(PairTask):
+    """The cross-entropy, of the graph without about half of its edges, most of them within groups.
+
+    An edge is left out with probability ½ + δ where its ends are of one group, else ½ − δ.
+    """
+
+    config: FairDropConfig
+
+    def neighbors(self, batch: NodeBatch) -> Neighbors:
+        """Those who are left in a step."""
+        kept = self.neighbors_kept(batch)
+        share = float(kept.float().mean()) if len(kept) else 1.0
+        return only_links(batch.neighbors, kept, share)
+
+    def neighbors_kept(self, batch: NodeBatch) -> Tensor:
+        """Which entries of the matrix of neighbours stay, both directions of an edge alike."""
+        whole = batch is self.graph.links.everyone
+        numbers = self._all_links if whole else link_numbers(batch.neighbors)
+        sens = batch.inputs(self.graph.sens)
+        one, other = entry_ends(batch.neighbors)
+        sign = torch.where(sens[one] == sens[other], 1.0, -1.0)
+        draw = torch.rand(int(numbers.max()) + 1 if len(numbers) else 0, device=numbers.device)
+        kept: Tensor = draw[numbers] >= 0.5 + self.config.delta * sign
+        return kept
+
+    @cached_property
+    def _all_links(self) -> Tensor:
+        return link_numbers(self.graph.links.everyone.neighbors)
 
 
 class GearPairTask(PairTask, GearTask):

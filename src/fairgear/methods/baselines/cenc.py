@@ -18,7 +18,7 @@ from fairgear.methods.baselines.whole_graph import WholeGraph, WholeGraphConfig,
 from fairgear.settings import OneOf, Range
 from fairgear.training import Validation
 
-_LAYERS = {kind.name: kind.layer for kind in (GraphSage, Gcn, Gin)}
+LAYERS = {kind.name: kind.layer for kind in (GraphSage, Gcn, Gin)}
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Cenc(WholeGraph):
 
     def encoder(self, width: int) -> nn.Module:
         """A stack of layers with the filter behind it."""
-        stack = LayeredEncoder(_LAYERS[self._settings.layer], width, self._settings)
+        stack = LayeredEncoder(LAYERS[self._settings.layer], width, self._settings)
         return FilteredEncoder(stack, self._settings.dim)
 
     def build(self, width: int) -> dict[str, nn.Module]:

@@ -280,7 +280,7 @@ class Links:
 
 def link_numbers(neighbors: Neighbors) -> Tensor:
     """The number of each matrix entry's edge: the same in both directions, of arcs too."""
-    row, column = _places(neighbors)
+    row, column = entry_ends(neighbors)
     key = torch.minimum(row, column) * len(neighbors.degree) + torch.maximum(row, column)
     numbers: Tensor = torch.unique(key, return_inverse=True)[1]
     return numbers
@@ -294,7 +294,18 @@ def without_links(neighbors: Neighbors, numbers: Tensor, rate: float) -> Neighbo
     if rate == 0 or len(numbers) == 0:
         return neighbors
     kept = (torch.rand(int(numbers.max()) + 1, device=numbers.device) >= rate)[numbers]
-    row, column = _places(neighbors)
+    return only_links(neighbors, kept, 1 - rate)
+
+
+def only_links(neighbors: Neighbors, kept: Tensor, share: float) -> Neighbors:
+    """Neighbours with some of the matrix entries, of which `kept` says the same in both directions.
+
+    Args:
+        neighbors: all of them.
+        kept: (E,), which entries stay.
+        share: how many stay on average, for the edges that a batch does not have.
+    """
+    row, column = entry_ends(neighbors)
     if neighbors.matrix is neighbors.transpose:
         # A whole graph stays sorted.
         before = F.pad(kept.cumsum(0), (1, 0))
@@ -309,12 +320,12 @@ def without_links(neighbors: Neighbors, numbers: Tensor, rate: float) -> Neighbo
     if neighbors.weighted:
         # Neighbours who were sampled may stand for more weight than there is.
         missing = missing.clamp(min=0)
-    degree = left + (1 - rate) * missing
+    degree = left + share * missing
     edges = torch.stack([column, row])[:, kept]
     return Neighbors.of_edges(edges, weight[kept], degree, neighbors.weighted)
 
 
-def _places(neighbors: Neighbors) -> tuple[Tensor, Tensor]:
+def entry_ends(neighbors: Neighbors) -> tuple[Tensor, Tensor]:
     """Rows and columns of the entries of the matrix."""
     count = neighbors.matrix.crow_indices().long().diff()
     return torch.repeat_interleave(count), neighbors.matrix.col_indices().long()
