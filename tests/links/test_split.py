@@ -252,3 +252,19 @@ def test_a_split_made_by_hand_is_checked() -> None:
         LinkSplit(graph, one, two, Pairs(three.ends, torch.tensor([0, 1])))
     with pytest.raises(FairgearError, match="row 30"):
         LinkSplit(graph, one, two, Pairs(torch.tensor([[30], [4]]), torch.tensor([0])))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_test_pairs_stay_the_same_with_a_seed_of_their_own(directed: bool) -> None:
+    graph = some_graph(3, directed=directed)
+    splits = [split_links(graph, seed=seed, test_seed=7) for seed in (0, 1)]
+    one, other = splits
+    assert torch.equal(one.test.ends, other.test.ends)
+    assert torch.equal(one.test.linked, other.test.linked)
+    for name in ("train", "val"):
+        assert not torch.equal(getattr(one, name).ends, getattr(other, name).ends)
+    links = set(in_ids(graph, graph.edge_index))
+    for split in splits:
+        for part in parts_of(split):
+            asked = in_ids(graph, part.ends)
+            assert [pair in links for pair in asked] == part.linked.bool().tolist()

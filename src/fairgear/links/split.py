@@ -83,6 +83,7 @@ def split_links(
     negatives: str = "uniform",
     per_link: int = 1,
     times: Tensor | None = None,
+    test_seed: int | None = None,
 ) -> LinkSplit:
     """Put some of a graph's links in question, and pairs that are not linked beside them.
 
@@ -97,6 +98,7 @@ def split_links(
         per_link: how many of them for each link.
         times: (E,), when each edge of `edge_index` came to be: the latest links are for test, those
             before for validation, then training, and the earliest stay visible.
+        test_seed: of the draw of the test pairs, which are then the same for every `seed`.
 
     Example:
         >>> from fairgear.links import split_links
@@ -109,7 +111,7 @@ def split_links(
     shares = {"train": train, "val": val, "test": test}
     _check(shares, per_link)
     draw = NEGATIVES[negatives]
-    links = _links(graph, seed, times)
+    links = _links(graph, seed if test_seed is None else test_seed, times)
     total = links.shape[1]
     sizes = [round(share * total) for share in shares.values()]
     for name, size in zip(shares, sizes, strict=True):
@@ -119,7 +121,15 @@ def split_links(
         raise _too_few("links that models see", f"{total:,} less {' + '.join(map(str, sizes))}")
     # The last ones are for test, see `times`.
     ends_at = np.cumsum([total - sum(sizes), *sizes])
-    drawn = _not_linked(graph, draw, sum(sizes) * per_link, seed)
+    if test_seed is None:
+        drawn = _not_linked(graph, draw, sum(sizes) * per_link, seed)
+    else:
+        kept = total - sizes[-1]
+        if times is None:
+            links[:, :kept] = _in_order(links[:, :kept], graph, seed, None)
+        last = _not_linked(graph, draw, sizes[-1] * per_link, test_seed)
+        others = _not_linked(graph, draw, sum(sizes[:-1]) * per_link, seed, last)
+        drawn = np.concatenate([others, last], axis=1)
     parts, begin = [], 0
     for low, high in pairwise(ends_at):
         count = (high - low) * per_link
@@ -153,16 +163,22 @@ def _links(graph: SensitiveGraph, seed: int, times: Tensor | None) -> Integers:
     once = torch.ones(edges.shape[1], dtype=torch.bool)
     if not graph.directed:
         once = torch.from_numpy(ids[edges[0].numpy()] < ids[edges[1].numpy()])
-    ends = edges[:, once].numpy()
+    when = None if times is None else _checked(times, graph)[once].numpy()
+    return _in_order(edges[:, once].numpy(), graph, seed, when)
+
+
+def _in_order(
+    ends: Integers, graph: SensitiveGraph, seed: int, times: NDArray[np.generic] | None
+) -> Integers:
+    """Links (2, m) by time if there is one, then by the hash of their ends."""
+    ids = graph.node_id.cpu().numpy()
     first, second = ids[ends[0]], ids[ends[1]]
     hashed = pair_uniform(first, second, seed, "links")
     if graph.directed:
         # Both arcs of two people have numbers of their own.
         back = pair_uniform(first, second, seed, "links back")
         hashed = np.where(first < second, hashed, back)
-    keys: list[NDArray[np.generic]] = [hashed]
-    if times is not None:
-        keys.append(_checked(times, graph)[once].numpy())
+    keys: list[NDArray[np.generic]] = [hashed] if times is None else [hashed, times]
     found: Integers = ends[:, np.lexsort(keys)]
     return found
 
@@ -219,8 +235,10 @@ NEGATIVES.add("uniform", _uniform)
 NEGATIVES.add("degree", _by_degree)
 
 
-def _not_linked(graph: SensitiveGraph, draw: Draw, count: int, seed: int) -> Integers:
-    """Different pairs of rows (2, count) that are not linked.
+def _not_linked(
+    graph: SensitiveGraph, draw: Draw, count: int, seed: int, besides: Integers | None = None
+) -> Integers:
+    """Different pairs of rows (2, count) that are not linked, and not among `besides`.
 
     Drawn by the order of ids, so that the order of rows does not matter.
     """
@@ -229,7 +247,9 @@ def _not_linked(graph: SensitiveGraph, draw: Draw, count: int, seed: int) -> Int
     number[rows] = np.arange(n)
     edges = number[graph.edge_index.cpu().numpy()]
     degree = np.stack([np.bincount(ends, minlength=n) for ends in edges])
-    taken = np.unique(_keys(edges, graph))
+    taken = _keys(edges, graph)
+    if besides is not None:
+        taken = np.concatenate([taken, _keys(number[besides], graph)])
     rng = np.random.default_rng([seed, 1])
     found = np.empty((2, 0), dtype=np.int64)
     for _ in range(_TRIES):
