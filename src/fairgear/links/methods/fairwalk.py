@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
-from fairgear.links.base import LINK_METHODS
+from fairgear.links.base import LINK_METHODS, PairScorer
 from fairgear.links.methods.base import LinkMethod
 from fairgear.links.methods.nodes import WITH_NUMBERS, canonical_pairs
 from fairgear.links.methods.regression import PairRegression, RegressionScorer
@@ -82,7 +82,7 @@ class FairWalk(LinkMethod):
         files.remove()
         return self
 
-    def scorer(self, graph: SensitiveGraph) -> RegressionScorer:
+    def scorer(self, graph: SensitiveGraph) -> PairScorer:
         """Learns everybody's vectors in a graph."""
         self._fitted_threshold()
         return RegressionScorer(graph, self._vectors(graph), self._regression)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
-from fairgear.links.base import LINK_METHODS
+from fairgear.links.base import LINK_METHODS, PairScorer
 from fairgear.links.methods.base import LinkMethod
 from fairgear.links.methods.nodes import canonical_pairs
 from fairgear.links.methods.regression import PairRegression, RegressionScorer
@@ -76,7 +76,7 @@ class LinkLogistic(LinkMethod):
             self.threshold_ = most_accurate(split.val.linked.cpu().numpy(), scores)
         return self
 
-    def scorer(self, graph: SensitiveGraph) -> RegressionScorer:
+    def scorer(self, graph: SensitiveGraph) -> PairScorer:
         """Scales everybody's features."""
         self._fitted_threshold()
         x = self._features(graph)[graph.canonical.rows]

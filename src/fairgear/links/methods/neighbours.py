@@ -14,7 +14,7 @@ from scipy import sparse
 from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
-from fairgear.links.base import LINK_METHODS, Floats
+from fairgear.links.base import LINK_METHODS, Floats, PairScorer
 from fairgear.links.methods.base import CanonicalScorer, LinkMethod
 from fairgear.links.methods.nodes import canonical_pairs
 from fairgear.links.split import LinkSplit
@@ -97,7 +97,7 @@ class NeighbourFloor(LinkMethod):
         self.threshold_ = most_accurate(val.linked.cpu().numpy(), scores)
         return self
 
-    def scorer(self, graph: SensitiveGraph) -> NeighbourScorer:
+    def scorer(self, graph: SensitiveGraph) -> PairScorer:
         """Reads the graph's edges."""
         return NeighbourScorer(graph, self.sides(_weights(graph)))
 

@@ -12,7 +12,7 @@ from scipy.special import expit
 from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
-from fairgear.links.base import LINK_METHODS, Floats
+from fairgear.links.base import LINK_METHODS, Floats, PairScorer
 from fairgear.links.methods.base import CanonicalScorer, LinkMethod
 from fairgear.links.methods.heads import PairHead, ProductHead
 from fairgear.links.methods.nodes import (
@@ -111,7 +111,7 @@ class LinkNetwork(LinkMethod):
         files.remove()
         return self
 
-    def scorer(self, graph: SensitiveGraph) -> NetworkScorer:
+    def scorer(self, graph: SensitiveGraph) -> PairScorer:
         """Encodes everybody in a graph."""
         z = self._encoded(graph, graph.canonical.rows)
         head = self._node.pair_head
