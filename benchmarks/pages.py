@@ -20,6 +20,7 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks import DOCS, RESULTS, attribute_kinds, causal_models
+from benchmarks import links as link_study
 from benchmarks.bench import tables
 from fairgear.files import write_text
 from fairgear.studies.compare import remarks
@@ -71,7 +72,7 @@ def main() -> None:
             if path.suffix in KEPT and path.name != OWN_PAGE:
                 shutil.copy(path, folder / path.name)
     for page, text in (
-        pages | comparison() | gear() | performance() | worlds() | reliability()
+        pages | comparison() | gear() | performance() | worlds() | reliability() | links()
     ).items():
         write_text(DOCS / page, text)
     # After the others: it fills other blocks of the same page.
@@ -167,6 +168,14 @@ def reliability() -> dict[str, str]:
     rows = torture.read(RESULTS / "torture.csv")
     page = "development/reliability.md"
     return {page: _page(page, {"trials": torture.table(rows, WORDS)})}
+
+
+def links() -> dict[str, str]:
+    """The tables of results/links.md."""
+    rows = pd.read_csv(link_study.OPENED, dtype={"point": str})
+    page = "results/links.md"
+    blocks = {name: make(rows) for name, make in link_study.TABLES.items()}
+    return {page: _page(page, blocks)}
 
 
 def means(name: str, by: Sequence[str], columns: Mapping[str, str]) -> str:
