@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fairgear import SensitiveGraph, datasets
 from fairgear.auditing import Worlds
 from fairgear.causal import at_random, for_graph
+from fairgear.hashing import pair_uniform
 from fairgear.links import LinkAudit, LinkSplit, Pairs, audit_links
 from fairgear.links.result import LinkFlips
 from tests.links.models import everything, features, same_group, surroundings, traits
@@ -59,6 +60,10 @@ def every_world(split: LinkSplit) -> dict[Assignment, SensitiveGraph]:
     }
 
 
+def hashed(one: int, other: int, stream: str) -> float:
+    return float(pair_uniform(np.array([one]), np.array([other]), 0, stream)[0])
+
+
 class Enumerated:
     """A model, its audit, and what it answers in each of the 64 worlds."""
 
@@ -83,9 +88,18 @@ class Enumerated:
         return audit_links(self.model, self.split, worlds=self.worlds, **settings)
 
     def labels(self, world: SensitiveGraph) -> NDArray[Any]:
-        """Predicted links, without any edge between a pair in question."""
+        """Predicted links, without any edge between a pair in question.
+
+        Of edges that only the world has, the same share is hidden.
+        """
         asked = {frozenset(pair) for pair in self.split.asked.T.tolist()}
-        kept = [frozenset(edge) not in asked for edge in world.edge_index.T.tolist()]
+        known = {frozenset(edge) for edge in self.split.graph.edge_index.T.tolist()}
+        share = len(known & asked) / len(known)
+        kept = [
+            frozenset(edge) not in asked
+            and (frozenset(edge) in known or hashed(*edge, "hidden") >= share)
+            for edge in world.edge_index.T.tolist()
+        ]
         seen = world.replace(edge_index=world.edge_index[:, torch.tensor(kept, dtype=torch.bool)])
         scores: NDArray[Any] = self.model(seen, self.ends).numpy()
         return scores > self.threshold
@@ -98,8 +112,9 @@ class Enumerated:
             others = [two for two in range(N) if two != one and (one, two) not in known]
             pairs = torch.tensor([[one] * len(others), others])
             scores = self.model(seen, pairs).tolist() if others else []
-            ranked = sorted(zip(scores, others, strict=True), key=lambda s: (-s[0], s[1]))
-            found.append([two for _, two in ranked[:K]])
+            order = [hashed(one, two, "lists") for two in others]
+            ranked = sorted(zip([-s for s in scores], order, others, strict=True))
+            found.append([two for _, _, two in ranked[:K]])
         return found
 
     def row(self, intervention: str) -> LinkFlips:

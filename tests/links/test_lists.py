@@ -12,6 +12,7 @@ from torch import Tensor
 
 from fairgear.errors import FairgearError
 from fairgear.graph import SensitiveGraph
+from fairgear.hashing import pair_uniform
 from fairgear.links import PairScorer, lists, search, top_lists
 from fairgear.links.methods.heads import HEADS
 from fairgear.links.methods.network import NetworkScorer
@@ -42,7 +43,8 @@ def by_sorting(scorer: PairScorer, row: int, k: int, exclude: SensitiveGraph | N
     for other in range(len(graph.x)):
         if other != row and other not in linked:
             score = float(scorer.pairs(torch.tensor([[row], [other]]))[0])
-            ranked.append((-score, int(graph.node_id[other]), other))
+            ids = graph.node_id[[row, other]].numpy()
+            ranked.append((-score, float(pair_uniform(ids[:1], ids[1:], 0, "lists")[0]), other))
     best = [other for _, _, other in sorted(ranked)][:k]
     return best + [-1] * (k - len(best))
 
@@ -85,7 +87,20 @@ def test_people_scored_minus_infinity_are_in_no_list() -> None:
             return np.where(ends[1].numpy() < 3, 1.0, -np.inf)
 
     found = top_lists(Some(random_graph()), torch.tensor([9, 1]), 4)
-    assert found.tolist() == [[0, 1, 2, -1], [0, 2, -1, -1]]
+    assert [set(of) for of in found.tolist()] == [{0, 1, 2, -1}, {0, 2, -1}]
+    assert found[:, -1].tolist() == [-1, -1]
+
+
+def test_nobody_is_preferred_for_an_early_id() -> None:
+    class Same(Rounded):
+        def pairs(self, ends: Tensor) -> NDArray[np.float64]:
+            return np.zeros(ends.shape[1])
+
+    graph = random_graph(n=200)
+    found = top_lists(Same(graph), torch.arange(200), 10)
+    early = (graph.node_id[found] < graph.node_id.median()).double().mean()
+    # 2,000 places, half of them: five standard errors.
+    assert abs(float(early) - 0.5) < 5 * 0.5 / 2000**0.5
 
 
 def test_nobody_has_an_empty_table_of_lists() -> None:

@@ -10,6 +10,7 @@ from torch import Tensor
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.sensitive_graph import checked_rows
+from fairgear.hashing import pair_uniform
 from fairgear.links.base import PairScorer
 from fairgear.links.search import ROWS, Factors
 from fairgear.progress import bar
@@ -25,8 +26,8 @@ def top_lists(
 ) -> Tensor:
     """The rows (b, k) of the best-scored other people for each of `rows`, the best first.
 
-    Equal scores are ordered by node id, so the order of rows does not matter. Memory does not grow
-    with the number of `rows`.
+    Equal scores are ordered by a hash of both ids: neither the order of rows nor that of ids, which
+    may be one of groups, decides who is shown. Memory does not grow with the number of `rows`.
 
     Args:
         scorer: a model on a graph; a pair that it scores −∞ is never in a list.
@@ -75,7 +76,12 @@ class _Blocks:
         graph = self._scorer.graph
         scores = checked_scores(self._scorer.block(rows), (len(rows), len(graph.x)))
         by_number = scores if graph.canonical.sorted else scores[:, graph.canonical.rows]
-        return _best(self._left_out.hide(by_number, rows), k)
+        hidden = self._left_out.hide(by_number, rows)
+        k = min(k, hidden.shape[1])
+        worst = np.partition(hidden, -k, axis=1)[:, -k][:, None]
+        places, numbers = np.nonzero(hidden >= worst)
+        noise = self._left_out.noise(rows, places, numbers)
+        return _first(places, numbers, hidden[places, numbers], noise, len(rows), k)
 
 
 class _Products:
@@ -102,16 +108,22 @@ class _Products:
         places, numbers = found.pairs()
         ends = torch.stack([rows[places], canonical.rows[numbers]])
         scores = checked_scores(self._scorer.pairs(ends), (len(places),))
-        best = _first(places, numbers, scores, len(rows), k)
+        noise = self._left_out.noise(rows, places, numbers)
+        best = _first(places, numbers, scores, noise, len(rows), k)
         for block in torch.split(torch.from_numpy(np.nonzero(found.crowded)[0]), self._slow.size):
             if len(block):
                 best[block.numpy()] = self._slow.best(rows[block], k)
         return best
 
 
-def _first(places: Integers, numbers: Integers, scores: Floats, people: int, k: int) -> Integers:
-    """The best k numbers (people, k) of each place, from a few candidates; −1 for nobody."""
-    order = np.lexsort((numbers, -scores, places))
+def _first(
+    places: Integers, numbers: Integers, scores: Floats, noise: Floats, people: int, k: int
+) -> Integers:
+    """The best k numbers (people, k) of each place, from candidates; −1 for nobody.
+
+    Of those who score alike, the first by `noise`.
+    """
+    order = np.lexsort((noise, -scores, places))
     places, numbers, scores = places[order], numbers[order], scores[order]
     rank = np.arange(len(places)) - np.searchsorted(places, places)
     kept = (rank < k) & (scores > -np.inf)
@@ -132,6 +144,7 @@ class LeftOut:
                 "pass that graph or a world of it",
             )
         self._numbers = graph.canonical.numbers
+        self._ids = graph.node_id.cpu()[graph.canonical.rows].numpy()
         self._lists = None if exclude is None else exclude.canonical.csr
 
     def cells(self, rows: Tensor) -> tuple[Integers, Integers]:
@@ -148,6 +161,15 @@ class LeftOut:
         others = np.concatenate([numbers, linked])
         order = np.argsort(places, kind="stable")
         return places[order], others[order]
+
+    def noise(self, rows: Tensor, places: Integers, numbers: Integers) -> Floats:
+        """One number in [0, 1) for a place in `rows` and a person, by both ids.
+
+        Ids may follow groups, or anything else: the first by id are nobody to prefer. It is the
+        same in every world.
+        """
+        own = self._ids[self._numbers[rows].numpy()]
+        return pair_uniform(own[places], self._ids[numbers], 0, "lists")
 
     def hide(self, scores: Floats, rows: Tensor) -> Floats:
         """Scores (b, n) by number, −∞ for those who are left out."""
@@ -169,22 +191,6 @@ def checked_scores(scores: Floats, shape: tuple[int, ...]) -> Floats:
         allowed = f"numbers of shape {shape}"
         raise ParameterError("scores of pairs", got, allowed, "let the model score every pair")
     return scores
-
-
-def _best(scores: Floats, k: int) -> Integers:
-    """The numbers of the best k of each row, the best first, −1 for those of score −∞."""
-    k = min(k, scores.shape[1])
-    worst = np.partition(scores, -k, axis=1)[:, -k][:, None]
-    # Of those who score as the last, the first by number.
-    tied = scores == worst
-    open_places = k - (scores > worst).sum(axis=1, keepdims=True)
-    chosen = (scores > worst) | (tied & (np.cumsum(tied, axis=1, dtype=np.int32) <= open_places))
-    numbers = np.nonzero(chosen)[1].reshape(-1, k)
-    best = np.take_along_axis(scores, numbers, axis=1)
-    order = np.argsort(-best, axis=1, kind="stable")
-    ranked = np.take_along_axis(numbers, order, axis=1)
-    found: Integers = np.where(np.take_along_axis(best, order, axis=1) == -np.inf, -1, ranked)
-    return found
 
 
 def _rows(numbers: Integers, graph: SensitiveGraph) -> Tensor:

@@ -68,9 +68,26 @@ class LinkSplit:
         """What models see: the graph without any edge between a pair in question."""
         return self.seen(self.graph)
 
+    @cached_property
+    def hidden_share(self) -> float:
+        """The share of the graph's links that models do not see."""
+        return 1 - self.input.edge_index.shape[1] / self.graph.edge_index.shape[1]
+
     def seen(self, world: SensitiveGraph) -> SensitiveGraph:
-        """The same of another world of the graph."""
-        return without_pairs(world, self.asked)
+        """The same of another world of the graph.
+
+        Of the links that the graph does not have, as many are hidden: models would see worlds as
+        denser than the graph that they know. Which, a hash of both ids decides.
+        """
+        found = without_pairs(world, self.asked)
+        if world is self.graph:
+            return found
+        n, directed = len(world.x), world.directed
+        keys = pair_keys(found.edge_index.cpu(), n, directed=directed)
+        known = pair_keys(self.graph.edge_index.cpu(), n, directed=directed)
+        new = found.edge_index.cpu()[:, ~torch.isin(keys, known)]
+        hidden = _hash(new.numpy(), world, 0, "hidden") < self.hidden_share
+        return without_pairs(found, new[:, torch.from_numpy(hidden)])
 
 
 def split_links(
@@ -171,16 +188,22 @@ def _in_order(
     ends: Integers, graph: SensitiveGraph, seed: int, times: NDArray[np.generic] | None
 ) -> Integers:
     """Links (2, m) by time if there is one, then by the hash of their ends."""
-    ids = graph.node_id.cpu().numpy()
-    first, second = ids[ends[0]], ids[ends[1]]
-    hashed = pair_uniform(first, second, seed, "links")
-    if graph.directed:
-        # Both arcs of two people have numbers of their own.
-        back = pair_uniform(first, second, seed, "links back")
-        hashed = np.where(first < second, hashed, back)
+    hashed = _hash(ends, graph, seed, "links")
     keys: list[NDArray[np.generic]] = [hashed] if times is None else [hashed, times]
     found: Integers = ends[:, np.lexsort(keys)]
     return found
+
+
+def _hash(ends: Integers, graph: SensitiveGraph, seed: int, stream: str) -> NDArray[np.float64]:
+    """A number in [0, 1) for each pair of rows (2, m), by both ids."""
+    ids = graph.node_id.cpu().numpy()
+    first, second = ids[ends[0]], ids[ends[1]]
+    hashed = pair_uniform(first, second, seed, stream)
+    if graph.directed:
+        # Both arcs of two people have numbers of their own.
+        back = pair_uniform(first, second, seed, f"{stream} back")
+        hashed = np.where(first < second, hashed, back)
+    return hashed
 
 
 def _checked(times: Tensor, graph: SensitiveGraph) -> Tensor:
@@ -260,7 +283,8 @@ def _not_linked(
         _, first = np.unique(_keys(found, graph), return_index=True)
         found = found[:, np.sort(first)][:, :count]
         if found.shape[1] == count:
-            return rows[found]
+            # Links have the lower id first, unless edges have directions: order must not tell.
+            return rows[found if graph.directed else np.sort(found, axis=0)]
     raise GraphError(
         "pairs that are not linked",
         f"{found.shape[1]:,} found",
