@@ -76,7 +76,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     links = {"from": ids[one[met]], "to": ids[other[met]], "since": days.strftime("%Y-%m-%d")}
     shuffled = pd.DataFrame(links).sample(frac=1, random_state=0)
     shuffled.to_csv(folder / "links.csv", index=False)
-    (folder / "link_models.py").write_text(MODELS)
+    (folder / "scored_links.py").write_text(MODELS)
     (folder / "program.py").write_text(COMMAND)
     return folder
 
@@ -154,9 +154,9 @@ def test_the_saved_model_gives_the_same_audit(trained: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "kind"),
     [
-        ("link_models:near", "Python callable"),
-        ("link_models:module", "PyTorch module"),
-        ("link_models:Neighbours", "fairgear method"),
+        ("scored_links:near", "Python callable"),
+        ("scored_links:module", "PyTorch module"),
+        ("scored_links:Neighbours", "fairgear method"),
         (f"{sys.executable} program.py {{graph}} {{scores}}", "command"),
     ],
 )
@@ -203,8 +203,8 @@ def test_scores_of_pairs_are_audited_as_they_are(tmp_path: Path) -> None:
     [
         (["--method", "nobody"], "--method: got 'nobody'"),
         (["--method", "nothing.csv"], "file nothing.csv: got no file"),
-        (["--method", "link_models:nobody"], "link_models:nobody"),
-        (["--method", "link_models:near", "--set", "steps=1"], "which is not trained here"),
+        (["--method", "scored_links:nobody"], "scored_links:nobody"),
+        (["--method", "scored_links:near", "--set", "steps=1"], "which is not trained here"),
         (["--method", "graphsage", "--set", "steps=none"], "steps"),
         (["--set", "seed=1"], "use --seed of fairgear links"),
         (["--time", "until"], "allowed: 'since'"),

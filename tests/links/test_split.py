@@ -71,7 +71,16 @@ def test_no_seen_world_has_an_edge_between_a_pair_in_question(
     edges = set(in_ids(world, world.edge_index))
     seen = split.seen(world)
     assert edges & asked  # the world has some
-    assert set(in_ids(seen, seen.edge_index)) == edges - asked
+    left = set(in_ids(seen, seen.edge_index))
+    known = set(in_ids(graph, graph.edge_index))
+    assert left <= edges - asked
+    assert left & known == (edges - asked) & known  # what the graph has, too, is seen as there
+    # Of what only the world has, nearly the same share is hidden: within five standard errors.
+    new = edges - asked - known
+    assert len(known - asked) == round((1 - split.hidden_share) * len(known))
+    error = (split.hidden_share * (1 - split.hidden_share) / len(new)) ** 0.5
+    assert abs(1 - len(left - known) / len(new) - split.hidden_share) < 5 * error
+    assert torch.equal(seen.edge_index, split.seen(world.replace()).edge_index)
 
 
 @given(**kinds, negatives=rules, timed=st.booleans())

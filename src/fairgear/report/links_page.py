@@ -52,7 +52,18 @@ def write_links_page(audit: LinkAudit, path: Path) -> None:
 
 
 def render_links_page(audit: LinkAudit) -> str:
-    """The HTML of an audit of links; it requests nothing over the network."""
+    """The HTML of an audit of links; it requests nothing over the network.
+
+    Example:
+        >>> from fairgear.links import audit_links, split_links
+        >>> from fairgear.report import render_links_page
+        >>> from fairgear.testing import toy_graph
+        >>> def alike(graph, pairs):
+        ...     return -(graph.x[pairs[0]] - graph.x[pairs[1]]).square().sum(dim=1)
+        >>> audit = audit_links(alike, split_links(toy_graph()), draws=1, self_pairs=5)
+        >>> render_links_page(audit)[:15]
+        '<!DOCTYPE html>'
+    """
     script, style = source("page.js"), "\n".join(map(source, _STYLES))
     found = link_verdict(audit)
     lists = list_section(audit, audit.lists) if audit.lists else None
