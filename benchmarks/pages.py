@@ -72,7 +72,7 @@ def main() -> None:
             if path.suffix in KEPT and path.name != OWN_PAGE:
                 shutil.copy(path, folder / path.name)
     for page, text in (
-        pages | comparison() | gear() | performance() | worlds() | reliability() | links()
+        pages | comparison() | gear() | performance() | worlds() | reliability()
     ).items():
         write_text(DOCS / page, text)
     # After the others: it fills other blocks of the same page.
