@@ -27,7 +27,6 @@ from fairgear.links.audited import (
     pairs_to_audit,
     sampled_pairs,
     scorer_in,
-    split_fingerprint,
 )
 from fairgear.links.base import PairScorer
 from fairgear.links.cells import PairGroups, cell_rows
@@ -36,6 +35,7 @@ from fairgear.links.effects import FLIPS, flip_row, measure_flips
 from fairgear.links.intervals import PairBootstrap
 from fairgear.links.measures import factual_estimates, surroundings_of
 from fairgear.links.metrics import LINK_METRICS
+from fairgear.links.origin import split_fingerprint
 from fairgear.links.pairs import Pairs
 from fairgear.links.recommendations import SELF, ListReader, MeasuredLists
 from fairgear.links.references import Compared, link_references
