@@ -15,6 +15,7 @@ import yaml
 from fairgear.cli import main
 from fairgear.links import LINK_METHODS, LinkAudit, load_link_model
 from fairgear.runs.link_config import NAMES
+from fairgear.runs.link_models import ELSEWHERE, UNSEEN
 
 N = 90
 DATA = ["people.csv", "--edges", "links.csv", "--sensitive", "sex"]
@@ -149,6 +150,43 @@ def test_the_saved_model_gives_the_same_audit(trained: Path) -> None:
     one, other = (LinkAudit.load(folder) for folder in (trained, "again"))
     assert one.metrics == other.metrics
     pd.testing.assert_frame_equal(one.pairs, other.pairs)
+    assert UNSEEN not in other.notes
+
+
+@pytest.mark.parametrize("other", [["--seed", "1"], ["--train", "0.25"], ["--per-link", "2"], []])
+def test_a_saved_model_is_not_tested_on_what_it_learned_from(
+    trained: Path, other: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Without other flags the split is not by time.
+    time = ["--time", "since"] if other else []
+    typed = ["links", *DATA, "--method", "one/model", *FEW, *time, *other, "--out", "leaky"]
+    assert main(typed) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert "the model 'one/model': got another split of these links" in told
+    assert "use the --seed" in told
+    assert not Path("leaky").exists()
+
+
+def test_a_saved_model_that_does_not_know_its_split_has_a_note(
+    trained: Path, tmp_path: Path
+) -> None:
+    model = load_link_model(trained / "model", device="cpu")
+    model.origin_ = None
+    model.save(tmp_path / "old")
+    out = tmp_path / "out"
+    typed = ["links", *DATA, "--method", str(tmp_path / "old"), *FEW, "--seed", "1"]
+    assert main([*typed, "--out", str(out)]) == 0
+    assert UNSEEN in LinkAudit.load(out).notes
+
+
+def test_a_saved_model_of_other_edges_has_a_note(trained: Path, tmp_path: Path) -> None:
+    fewer = pd.read_csv("links.csv").iloc[:-1]
+    fewer.to_csv(tmp_path / "fewer.csv", index=False)
+    data = [str(tmp_path / "fewer.csv") if one == "links.csv" else one for one in DATA]
+    out = tmp_path / "out"
+    typed = ["links", *data, "--method", "one/model", *FEW, "--seed", "1", "--out", str(out)]
+    assert main(typed) == 0
+    assert ELSEWHERE in LinkAudit.load(out).notes
 
 
 @pytest.mark.parametrize(
@@ -167,7 +205,10 @@ def test_models_of_ones_own_are_audited(
     out = ["--out", str(tmp_path / "out"), "--json", "--fail-if", "auroc < 0.99"]
     assert main(["links", *DATA, "--method", method, *few, *out]) == 3
     told = capsys.readouterr()
-    assert json.loads(told.out)["model"]["kind"] == kind
+    found = json.loads(told.out)
+    assert found["model"]["kind"] == kind
+    # A class was fitted on this split, and a command is asked without the pairs in question.
+    assert (UNSEEN in found["notes"]) == (method in ("link_models:near", "link_models:module"))
     assert "auroc is" in told.err
     assert told.err.count("said by a model") <= 1
 
@@ -191,6 +232,7 @@ def test_scores_of_pairs_are_audited_as_they_are(tmp_path: Path) -> None:
     assert pairs["linked"].tolist() == [int(pair in links) for pair in named]
     np.testing.assert_allclose(pairs["score"], [given[pair] for pair in named])
     assert len(pairs) == len(scores)
+    assert UNSEEN in LinkAudit.load(out).notes
     assert "Other worlds were not measured" in (out / "report.html").read_text()
     # A second call reads the file again.
     scores.assign(score=0.25).to_csv(tmp_path / "scores.csv", index=False)

@@ -21,11 +21,13 @@ from fairgear.links import (
     LinkCommand,
     LinkModel,
     LinkSplit,
+    Pairs,
     PairScorer,
     audit_links,
     split_links,
 )
 from fairgear.links.adapters import adapt_links
+from fairgear.report.sections.link_verdict import link_verdict
 from fairgear.testing import toy_graph
 from tests.links.models import alike
 
@@ -203,6 +205,41 @@ def test_names_in_a_file() -> None:
     )
     found = audit_links(table.assign(score=np.linspace(0, 1, len(table))), split)
     assert {"source_name", "target_name"} <= set(found.pairs)
+
+
+def test_a_command_answers_by_number_whatever_people_are_called(script: str) -> None:
+    settings = QUICK | {"self_pairs": 1, "list_people": 2}
+    graph = toy_graph()
+    expected = audit_links(alike, split_links(graph), **settings)
+    # The names of people are the numbers of others.
+    count = int(graph.node_id.max()) + 1
+    graph["node_names"] = [str((7 * node + 3) % count) for node in range(count)]
+    found = audit_links(LinkCommand(script), split_links(graph), **settings)
+    np.testing.assert_allclose(found.pairs["score"], expected.pairs["score"])
+
+
+def test_pairs_of_a_file_alone_have_no_floor(split: LinkSplit) -> None:
+    graph = split.graph
+    none = Pairs(torch.empty(2, 0, dtype=torch.int64), torch.empty(0, dtype=torch.int64))
+    # All edges are in question.
+    first, second = graph.edge_index
+    linked = graph.edge_index[:, first < second]
+    ends = torch.cat([linked, split.test.ends[:, split.test.linked == 0]], dim=1)
+    marks = torch.arange(ends.shape[1]) < linked.shape[1]
+    alone = LinkSplit(graph, none, none, Pairs(ends, marks.long()))
+    source, target = graph.node_id[ends].numpy()
+    table = pd.DataFrame({"source": source, "target": target, "score": 0.2 + 0.5 * marks.numpy()})
+    found = audit_links(table, alone)
+    assert [one.name for one in found.references] == ["copying"]
+    assert np.isnan(found.metrics["r2"])
+    assert "common neighbours" not in link_verdict(found).accurate
+
+
+def test_lists_have_at_most_all_others(split: LinkSplit) -> None:
+    people = len(split.graph.x)
+    found = audit_links(alike, split, **(QUICK | {"k": 1000, "list_people": 2}))
+    assert found.setup.k == people - 1
+    assert f"the {people - 1} people" in link_verdict(found).sentences[0]
 
 
 class TestErrors:

@@ -147,6 +147,10 @@ def test_a_model_that_predicts_the_same_for_all_pairs_is_no_alike_one() -> None:
     audit = with_figures((0.0, 0.0, 0.02), (0.0, 0.0, 0.02))
     audit = replace(audit, pairs=audit.pairs.assign(label=1))
     assert link_verdict(audit).title == "Predicts the same for every pair"
+    # The same for all pairs as they are; in other worlds some are others.
+    moved = replace(audit, metrics=audit.metrics | {"delta_cf": 0.001})
+    found = link_verdict(moved)
+    assert (found.level, found.title) == ("few", "Few predicted links depend on sex")
 
 
 def test_cells_are_shown_by_how_much_they_change() -> None:

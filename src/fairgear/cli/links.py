@@ -63,7 +63,8 @@ def links(
     """Predict links, audit the predictions and lists, and write a folder with a report.
 
     Some links are put in question, with pairs that are not linked beside them.
-    Models never see the edges between them, in any world.
+    Models never see the edges between them, in any world. Of a directed graph
+    these are arcs, one by one: the arc back stays, unless it is in question too.
 
     Parameters
     ----------

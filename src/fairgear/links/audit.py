@@ -27,7 +27,6 @@ from fairgear.links.audited import (
     pairs_to_audit,
     sampled_pairs,
     scorer_in,
-    split_fingerprint,
 )
 from fairgear.links.base import PairScorer
 from fairgear.links.cells import PairGroups, cell_rows
@@ -36,6 +35,7 @@ from fairgear.links.effects import FLIPS, flip_row, measure_flips
 from fairgear.links.intervals import PairBootstrap
 from fairgear.links.measures import factual_estimates, surroundings_of
 from fairgear.links.metrics import LINK_METRICS
+from fairgear.links.origin import split_fingerprint
 from fairgear.links.pairs import Pairs
 from fairgear.links.recommendations import SELF, ListReader, MeasuredLists
 from fairgear.links.references import Compared, link_references
@@ -90,7 +90,7 @@ def audit_links(
             worlds of their own; if not given all in a small graph, else 100, of a command 5.
         list_people: how many people's lists are compared; 200 if not given, of a command as many as
             need 200,000 pairs a world.
-        k: places of a list, and of hits@k.
+        k: places of a list, and of hits@k; at most all others.
         level: of the intervals.
 
     Example:
@@ -107,7 +107,9 @@ def audit_links(
     adapter = adapt_links(model, name=name, threshold=threshold)
     worlds = _worlds(split, worlds, causal_model, draws, seed, adapter.factual_only)
     linked, ends = pairs_to_audit(split, pairs)
-    sizes = _Sizes(self_pairs, list_people, k, level)
+    # Nobody has more others to be recommended.
+    places = min(k, max(len(split.graph.x) - 1, 1))
+    sizes = _Sizes(self_pairs, list_people, places, level)
     return _Audit(adapter, split, worlds, ends, linked, sizes).measured()
 
 
@@ -270,12 +272,14 @@ class _Audit:
         self, factual: Predictions, rows: list[LinkFlips], lists: MeasuredLists | None
     ) -> dict[str, Estimate]:
         """Every metric that there is, in the order of `LINK_METRICS`."""
+        seen = self.split.input
         found: dict[str, Estimate] = factual_estimates(
             self.linked,
             factual.scores,
             factual.labels,
             PairGroups.of(self.graph, self.ends.numpy()),
-            surroundings_of(self.split.input, self.ends),
+            # Without edges nobody has surroundings.
+            surroundings_of(seen, self.ends) if seen.edge_index.shape[1] else None,
             self.bootstrap,
             k=self.sizes.k,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from fairgear.graph import SensitiveGraph
 from fairgear.hashing import pair_uniform
 from fairgear.links.adapters import AuditedLinks
 from fairgear.links.base import PairScorer
+from fairgear.links.origin import canonical_pairs, oriented
 from fairgear.links.pairs import Pairs, check_ends, pair_keys
 from fairgear.links.split import LinkSplit
 from fairgear.progress import quiet
@@ -74,22 +74,6 @@ def scorer_in(
     return model.scorer(split.seen(graph), name)
 
 
-def canonical_pairs(graph: SensitiveGraph, ends: Tensor) -> Tensor:
-    """Places of pairs (2, m) sorted by the ids of their ends; see `oriented`."""
-    first, second = graph.canonical.numbers[ends]
-    order: Tensor = (first * len(graph.x) + second).argsort()
-    return order
-
-
-def oriented(graph: SensitiveGraph, ends: Tensor) -> Tensor:
-    """Pairs whose first end has the lesser id, unless the order means something."""
-    if graph.directed:
-        return ends
-    first, second = graph.canonical.numbers[ends]
-    found: Tensor = torch.where(first < second, ends, ends.flip(0))
-    return found
-
-
 def sampled_pairs(asked: AuditedPairs, worlds: Worlds, most: int | None) -> Tensor:
     """Sorted positions of at most `most` pairs, chosen by a hash of their ends' ids."""
     graph, total = worlds.graph, asked.ends.shape[1]
@@ -103,18 +87,6 @@ def sampled_pairs(asked: AuditedPairs, worlds: Worlds, most: int | None) -> Tens
     noise = pair_uniform(ids[0], ids[1], worlds.seed, "pairs")
     chosen = np.lexsort((ids[0], noise))[:most]
     return torch.from_numpy(np.sort(chosen))
-
-
-def split_fingerprint(split: LinkSplit) -> str:
-    """SHA-256 of the pairs in question, whatever the order of rows and pairs is."""
-    graph, digest = split.graph, hashlib.sha256()
-    for part in (split.train, split.val, split.test):
-        ends = oriented(graph, part.ends)
-        order = canonical_pairs(graph, ends)
-        ids = graph.node_id.cpu()[ends[:, order]]
-        digest.update(ids.numpy().tobytes())
-        digest.update(part.linked[order].to(torch.int64).numpy().tobytes())
-    return digest.hexdigest()
 
 
 def pairs_to_audit(split: LinkSplit, pairs: Pairs | None) -> tuple[Tensor, Tensor]:

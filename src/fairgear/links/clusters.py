@@ -10,7 +10,8 @@ where T² is taken off once since S counts it in c and in d. The pigeonhole boot
 for one set of clusters at both ends McCullagh, 2000) draws communities with replacement and weights
 a pair by the product of how often those of its ends were drawn; a pair within a community, by how
 often that one was. Its variance is Σ S² + Σ T²: what belongs to a pair of communities alone counts
-three times. A second bootstrap, of pairs of communities, measures Σ T², and twice it is taken off.
+three times. A second bootstrap, of pairs of communities, measures Σ T²; between once and
+twice it is taken off, see `fairgear.links.intervals.TAKEN_OFF`.
 """
 
 from __future__ import annotations

@@ -91,7 +91,8 @@ class LinkCommand(AuditedLinks):
         once = ends[:, torch.from_numpy(np.unique(keys, return_index=True)[1])]
         with sigterm_unwinds(), temporary_folder() as folder:
             found = self._run(graph, once, world, folder)
-            table = read_pairs(found, graph, f"scores of {self.where(world)}")
+            # Pairs are asked for by number, which may be somebody else's name.
+            table = read_pairs(found, graph, f"scores of {self.where(world)}", numbered=True)
             values = table.of(ends)
         missing = int(np.isnan(values).sum())
         if missing:

@@ -15,6 +15,7 @@ from fairgear.column_names import listed
 from fairgear.errors import FileError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.formats import read_cells, read_parquet
+from fairgear.graph.tables.identity import Identity
 from fairgear.graph.tables.spellings import read_column
 from fairgear.graph.tables.values import numbers_of, spelled
 from fairgear.links.adapters import AuditedLinks
@@ -37,12 +38,19 @@ class PairTable:
         graph: whose people they are; unless it is directed, the order of a pair is no matter.
         what: names the table in messages.
         delimiter: of the file it was read from.
+        numbered: whether source and target are `node_id` whatever people are called.
     """
 
     def __init__(
-        self, table: pd.DataFrame, graph: SensitiveGraph, what: str, delimiter: str = ","
+        self,
+        table: pd.DataFrame,
+        graph: SensitiveGraph,
+        what: str,
+        delimiter: str = ",",
+        *,
+        numbered: bool = False,
     ) -> None:
-        self._graph, self._what = graph, what
+        self._graph, self._what, self._numbered = graph, what, numbered
         table = table.rename(columns=str)
         missing = [name for name in COLUMNS if name not in table]
         if missing:
@@ -86,29 +94,37 @@ class PairTable:
             ["" if gone else spelled(one) for one, gone in zip(column, column.isna(), strict=True)],
             dtype=object,
         )
-        kind = "id"
-        if "node_names" in self._graph:
-            names = known_rows(texts, self._graph, "node_name")
-            kind = "node_name" if (names >= 0).any() else "node_id"
-        rows = known_rows(texts, self._graph, kind)
+        rows = self._known(texts)
         strange = np.flatnonzero(rows < 0)
         if len(strange):
             got = f"{len(strange)} ids of nobody, the first {texts[strange[0]]!r}"
             raise self._unfit(got, "name people as the table of people does")
         return rows
 
+    def _known(self, texts: pd.Series) -> Integers:
+        """Rows of the graph, −1 for nobody's ids."""
+        if self._numbered:
+            return Identity(self._graph.node_id.cpu().numpy()).rows_of(texts)
+        kind = "id"
+        if "node_names" in self._graph:
+            names = known_rows(texts, self._graph, "node_name")
+            kind = "node_name" if (names >= 0).any() else "node_id"
+        return known_rows(texts, self._graph, kind)
+
     def _unfit(self, got: str, next_step: str) -> FileError:
         return FileError(self._what, got, "source,target,score for each pair", next_step)
 
 
-def read_pairs(path: Path, graph: SensitiveGraph, what: str) -> PairTable:
-    """The pairs and scores in a CSV or Parquet file, seen by its content."""
+def read_pairs(
+    path: Path, graph: SensitiveGraph, what: str, *, numbered: bool = False
+) -> PairTable:
+    """The pairs and scores in a CSV or Parquet file, seen by its content; see `PairTable`."""
     with path.open("rb") as file:
         packed = file.read(4) == b"PAR1"
     if packed:
-        return PairTable(read_parquet(path), graph, what)
+        return PairTable(read_parquet(path), graph, what, numbered=numbered)
     table, delimiter = read_cells(path, [])
-    return PairTable(table, graph, what, delimiter)
+    return PairTable(table, graph, what, delimiter, numbered=numbered)
 
 
 class GivenLinks(AuditedLinks):

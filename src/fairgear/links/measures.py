@@ -21,7 +21,7 @@ def factual_estimates(
     scores: Floats,
     predicted: Integers,
     groups: PairGroups,
-    summary: Floats,
+    summary: Floats | None,
     bootstrap: PairBootstrap,
     *,
     k: int,
@@ -33,7 +33,7 @@ def factual_estimates(
         scores: of each pair.
         predicted: whether it is predicted to be linked.
         groups: of both ends.
-        summary: (m, columns), see `surroundings_of`.
+        summary: (m, columns), see `surroundings_of`; None where models see no edges.
         bootstrap: of these pairs.
         k: of hits@k.
     """
@@ -47,7 +47,9 @@ def factual_estimates(
         "gap_same_different_linked": bootstrap.gap(hits, np.where(true, groups.different, -1)),
         "gap_cells": bootstrap.largest_gap(hits, cell),
         "gap_cells_linked": bootstrap.largest_gap(hits, np.where(true, cell, -1)),
-        "r2": bootstrap.dependence(hits, summary),
+        "r2": Estimate(math.nan, UNDEFINED)
+        if summary is None
+        else bootstrap.dependence(hits, summary),
     }
 
 

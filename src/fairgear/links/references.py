@@ -50,7 +50,13 @@ class Compared:
 
 
 def link_references(given: Compared) -> tuple[LinkReference, ...]:
-    """Copying, and common neighbours."""
+    """Copying, and common neighbours where there are validation pairs to choose a threshold on.
+
+    Without them all pairs are for test, as those of a file of scores, which say nothing of the
+    edges that a model saw.
+    """
+    if not len(given.split.val):
+        return (_copying(given),)
     return _copying(given), _common(given)
 
 

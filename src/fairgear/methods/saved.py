@@ -50,6 +50,9 @@ class About:
     groups: Annotated[int, Range(0, _MOST_GROUPS)] = 2
     offsets: tuple[float, ...] | None = None
     task: Annotated[str, OneOf(PEOPLE, LINKS)] = PEOPLE
+    # Of links: fingerprints of the pairs in question and of the edges that it was fitted on.
+    split: str | None = None
+    edges: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,6 @@ from fairgear.links import (
     LINK_METHODS,
     GivenLinks,
     LinkAudit,
-    LinkCommand,
     LinkModel,
     LinkSplit,
     Pairs,
@@ -32,10 +31,10 @@ from fairgear.links import (
 from fairgear.links.given import read_pairs
 from fairgear.links.pairs import pair_keys
 from fairgear.progress import log
-from fairgear.registry import import_object
 from fairgear.runs.audit_config import is_scores
 from fairgear.runs.link_config import LinkConfig
 from fairgear.runs.link_folder import LinkFolder
+from fairgear.runs.link_models import given_model
 from fairgear.runs.model_spec import files_of, saved_model
 
 QUICK = (
@@ -65,7 +64,7 @@ def run_links(config: LinkConfig, folder: LinkFolder) -> LinkAudit:
         with stages.stage("loading the graph"), reading(config.roles()) as read:
             graph = config.load(split=False)
             split = _split(config, graph)
-        model = None if config.trains else _given(config, split)
+        model, unseen = (None, ()) if config.trains else given_model(config, split)
         # Only now: data or a model that cannot be used must leave no folder.
         folder.claim(config)
         if not begun:
@@ -81,7 +80,7 @@ def run_links(config: LinkConfig, folder: LinkFolder) -> LinkAudit:
             training=dict(getattr(model, "history_", {})),
             config=config.to_dict(),
             provenance=stages.provenance(graph, config.seed, config.device),
-            notes=(*((QUICK,) if config.quick else ()), *found.notes),
+            notes=(*((QUICK,) if config.quick else ()), *unseen, *found.notes),
         )
         folder.write(found)
     return found
@@ -126,22 +125,6 @@ def _scored(path: Path, graph: SensitiveGraph) -> LinkSplit:
     )
     none = Pairs(torch.empty(2, 0, dtype=torch.int64), torch.empty(0, dtype=torch.int64))
     return LinkSplit(graph, none, none, Pairs(ends, torch.isin(keys, edges).long()))
-
-
-def _given(config: LinkConfig, split: LinkSplit) -> Any:
-    """The user's model; only one that is a class is trained."""
-    text = config.method
-    if "{graph}" in text:
-        return LinkCommand(text, timeout=config.timeout)
-    if is_scores(text):
-        return GivenLinks(Path(text))
-    saved = saved_model(text)
-    if saved is not None:
-        return load_link_model(saved, device=config.device)
-    found = import_object(text, "model of links")
-    if isinstance(found, type) and issubclass(found, LinkModel):
-        return found().fit(split)
-    return found
 
 
 def _trained(config: LinkConfig, split: LinkSplit, folder: LinkFolder) -> LinkModel:

@@ -16,6 +16,7 @@ from fairgear.links import LINK_METHODS, LinkSplit, Pairs, load_link_model
 from fairgear.links.base import Floats
 from fairgear.links.methods import LinkMethod
 from fairgear.links.methods.nodes import WITH_NUMBERS
+from fairgear.links.origin import SplitOrigin
 from fairgear.methods import load_model
 from fairgear.methods.saved import ABOUT, WEIGHTS
 from tests.links.methods.graphs import NETWORKS, fitted, new, split_of
@@ -73,6 +74,7 @@ def test_a_saved_model_is_the_same(name: str, kind: str, tmp_path: Path) -> None
     assert type(loaded) is type(model)
     assert loaded.get_params() == model.get_params()
     assert (loaded.threshold_, loaded.groups_) == (model.threshold_, model.groups_)
+    assert loaded.origin_ == model.origin_ == SplitOrigin.of(split)
     np.testing.assert_array_equal(scores(loaded, split), scores(model, split))
     again = type(model).load(tmp_path, device="cpu")
     np.testing.assert_array_equal(scores(again, split), scores(model, split))

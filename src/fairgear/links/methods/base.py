@@ -14,6 +14,7 @@ from fairgear.decoding import from_json
 from fairgear.errors import FileError, NotFittedError
 from fairgear.graph import SensitiveGraph
 from fairgear.links.base import LINK_METHODS, Floats, LinkModel, PairScorer
+from fairgear.links.origin import SplitOrigin
 from fairgear.links.pairs import check_ends
 from fairgear.methods.configured import Configured
 from fairgear.methods.saved import LINKS, About, Saved, read_saved, write_saved
@@ -40,6 +41,8 @@ class LinkMethod(Configured, LinkModel):
 
     groups_: int = 2
     """How many it was fitted to; 0 where the sensitive attribute is a number."""
+    origin_: SplitOrigin | None = None
+    """The split it was fitted on; None where that is not known."""
 
     def __init__(self, *, seed: int = 0, device: str = "auto", **settings: Any) -> None:
         super().__init__(seed=seed, device=device, **settings)
@@ -68,6 +71,7 @@ class LinkMethod(Configured, LinkModel):
             "threshold": self._fitted_threshold(),
             "config": self._settings.to_dict(),
             "groups": self.groups_,
+            **({} if self.origin_ is None else vars(self.origin_)),
         }
         write_saved(Path(path), about, *self._state())
 
@@ -92,6 +96,8 @@ class LinkMethod(Configured, LinkModel):
         config = cls.config_type.from_dict(about.config)
         model = cls.from_config(config, seed=about.seed, device=device)
         model.groups_ = about.groups
+        if about.split is not None and about.edges is not None:
+            model.origin_ = SplitOrigin(about.split, about.edges)
         with restoring(saved.weights, saved.tensors, saved.facts, saved.about["config"]):
             model._restore(saved.weights, saved.tensors, saved.facts)
         model.threshold_ = about.threshold

@@ -17,6 +17,7 @@ from fairgear.links.methods.nodes import WITH_NUMBERS, canonical_pairs
 from fairgear.links.methods.regression import PairRegression, RegressionScorer
 from fairgear.links.methods.settings import FairWalkConfig
 from fairgear.links.methods.walker import Contexts, Walker, WalkTask
+from fairgear.links.origin import SplitOrigin
 from fairgear.links.split import LinkSplit
 from fairgear.methods.base import FitCheckpoints, check_sensitive, run_key
 from fairgear.methods.thresholds import HALF, most_accurate
@@ -80,6 +81,7 @@ class FairWalk(LinkMethod):
             scores = self.score(graph, split.val.ends)
             self.threshold_ = most_accurate(split.val.linked.cpu().numpy(), scores)
         files.remove()
+        self.origin_ = SplitOrigin.of(split)
         return self
 
     def scorer(self, graph: SensitiveGraph) -> PairScorer:

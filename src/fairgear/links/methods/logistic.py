@@ -13,6 +13,7 @@ from fairgear.links.base import LINK_METHODS, PairScorer
 from fairgear.links.methods.base import LinkMethod
 from fairgear.links.methods.nodes import canonical_pairs
 from fairgear.links.methods.regression import PairRegression, RegressionScorer
+from fairgear.links.origin import SplitOrigin
 from fairgear.links.split import LinkSplit
 from fairgear.methods.baselines.tabular import Aware, Unaware
 from fairgear.methods.saved import columns_of
@@ -74,6 +75,7 @@ class LinkLogistic(LinkMethod):
         if self._settings.threshold == "validation":
             scores = self.score(graph, split.val.ends)
             self.threshold_ = most_accurate(split.val.linked.cpu().numpy(), scores)
+        self.origin_ = SplitOrigin.of(split)
         return self
 
     def scorer(self, graph: SensitiveGraph) -> PairScorer:

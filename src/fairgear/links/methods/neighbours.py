@@ -17,6 +17,7 @@ from fairgear.graph import SensitiveGraph
 from fairgear.links.base import LINK_METHODS, Floats, PairScorer
 from fairgear.links.methods.base import CanonicalScorer, LinkMethod
 from fairgear.links.methods.nodes import canonical_pairs
+from fairgear.links.origin import SplitOrigin
 from fairgear.links.split import LinkSplit
 from fairgear.methods.thresholds import most_accurate
 from fairgear.progress import bar
@@ -95,6 +96,7 @@ class NeighbourFloor(LinkMethod):
         self.groups_ = 0 if graph.continuous else graph.num_groups
         scores = self.scorer(graph).pairs(val.ends)
         self.threshold_ = most_accurate(val.linked.cpu().numpy(), scores)
+        self.origin_ = SplitOrigin.of(split)
         return self
 
     def scorer(self, graph: SensitiveGraph) -> PairScorer:

@@ -30,6 +30,7 @@ from fairgear.links.methods.settings import (
     LinkNetworkConfig,
     LinkNiftyConfig,
 )
+from fairgear.links.origin import SplitOrigin
 from fairgear.links.split import LinkSplit
 from fairgear.methods.thresholds import HALF, most_accurate
 from fairgear.tensor_files import damaged
@@ -109,6 +110,7 @@ class LinkNetwork(LinkMethod):
             scores = self.score(split.input, val.ends)
             self._set_threshold(most_accurate(val.linked.cpu().numpy(), scores))
         files.remove()
+        self.origin_ = SplitOrigin.of(split)
         return self
 
     def scorer(self, graph: SensitiveGraph) -> PairScorer:

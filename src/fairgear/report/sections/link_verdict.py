@@ -76,7 +76,8 @@ def _judged(audit: LinkAudit) -> tuple[str, str, str]:
     level = min(levels.values(), key=LEVELS.index)
     if level == "unknown":
         return level, f"Not known: whether predicted links change with {name}", ""
-    if level in ("unsure", "few", "none") and audit.pairs["label"].nunique() == 1:
+    alike = audit.pairs["label"].nunique() == 1 and not any(one[0] > 0 for one in figures.values())
+    if level in ("unsure", "few", "none") and alike:
         return "unsure", "Predicts the same for every pair", "no prediction could change"
     most = max(ends.high if ends.defined else 1.0 for _, ends in figures.values())
     words = {
@@ -192,7 +193,7 @@ MEANINGS = {
     "accuracy": "Share of pairs whose prediction is right.",
     "auroc": "Chance that a linked pair scores above one that is not.",
     "average_precision": "How much of what it puts first is linked, over all thresholds.",
-    "hits_at_k": "Share of linked pairs that score above all but k of the others.",
+    "hits_at_k": "Share of linked pairs that score above the k-th best of the others.",
     EVERYBODY: "Share of predictions that change in worlds where everybody’s attribute is another.",
     EITHER: "The same where one of the two people is of another group, all others as they are.",
     BOTH: "The same where both are.",
@@ -201,9 +202,9 @@ MEANINGS = {
     "list_change_alone": "The same where only the person whose list it is is of another group.",
     "exposure_gap": "Largest gap of two groups’ places in lists, each as a multiple of its share "
     "of those who could be listed.",
-    "gap_same_different": "How much more often a link is predicted within groups than between.",
-    "gap_same_different_linked": "How much more often a link is predicted within groups than "
-    "between, among pairs that are linked.",
+    "gap_same_different": "Gap in how often a link is predicted within groups and between.",
+    "gap_same_different_linked": "Gap in how often a link is predicted within groups and between, "
+    "among pairs that are linked.",
     "gap_cells": "Largest gap between two pairs of groups in how often a link is predicted.",
     "gap_cells_linked": "Largest gap between two pairs of groups, among pairs that are linked.",
     "r2": "Share of the predictions’ variance that the attributes around both people explain.",
