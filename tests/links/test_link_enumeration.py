@@ -97,7 +97,7 @@ class Enumerated:
         share = len(known & asked) / len(known)
         kept = [
             frozenset(edge) not in asked
-            and (frozenset(edge) in known or hashed(*edge, "hidden") >= share)
+            and (frozenset(edge) in known or hashed(edge[0], edge[1], "hidden") >= share)
             for edge in world.edge_index.T.tolist()
         ]
         seen = world.replace(edge_index=world.edge_index[:, torch.tensor(kept, dtype=torch.bool)])
