@@ -145,12 +145,15 @@ def test_the_verdict_follows_the_more_severe_figure(
 
 def test_a_model_that_predicts_the_same_for_all_pairs_is_no_alike_one() -> None:
     audit = with_figures((0.0, 0.0, 0.02), (0.0, 0.0, 0.02))
-    audit = replace(audit, pairs=audit.pairs.assign(label=1))
+    none = dict.fromkeys(("delta_cf_both_ends", "delta_cf_neighbours"), 0.0)
+    audit = replace(audit, pairs=audit.pairs.assign(label=1), metrics=audit.metrics | none)
     assert link_verdict(audit).title == "Predicts the same for every pair"
     # The same for all pairs as they are; in other worlds some are others.
     moved = replace(audit, metrics=audit.metrics | {"delta_cf": 0.001})
     found = link_verdict(moved)
     assert (found.level, found.title) == ("few", "Few predicted links depend on sex")
+    both = replace(audit, metrics=audit.metrics | {"delta_cf_both_ends": 0.1})
+    assert "the same for every pair" not in link_verdict(both).title
 
 
 def test_cells_are_shown_by_how_much_they_change() -> None:

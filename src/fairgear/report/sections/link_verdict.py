@@ -76,7 +76,8 @@ def _judged(audit: LinkAudit) -> tuple[str, str, str]:
     level = min(levels.values(), key=LEVELS.index)
     if level == "unknown":
         return level, f"Not known: whether predicted links change with {name}", ""
-    alike = audit.pairs["label"].nunique() == 1 and not any(one[0] > 0 for one in figures.values())
+    moved = any(figure(audit, key)[0] > 0 for key in (EVERYBODY, EITHER, BOTH, OTHERS))
+    alike = audit.pairs["label"].nunique() == 1 and not moved
     if level in ("unsure", "few", "none") and alike:
         return "unsure", "Predicts the same for every pair", "no prediction could change"
     most = max(ends.high if ends.defined else 1.0 for _, ends in figures.values())
