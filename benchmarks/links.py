@@ -10,8 +10,8 @@ best, or else the one with the highest AUROC.
 
 `open` fits what was chosen, with five seeds of training and of the other pairs in question (two of
 methods other than Gear and GraphSAGE), and judges it on the sealed pairs; then Gear's choice with
-other weights of fairness. The worlds are the
-same for all methods. Rows are written as they come, and are not made twice.
+other weights of fairness. The worlds are the same for all methods. Rows are written as they come,
+and are not made twice.
 
 The bound was written before there were rows: Gear's flips at most a quarter of GraphSAGE's, at an
 AUROC within 0.01 of its.
