@@ -208,7 +208,7 @@ def test_models_of_ones_own_are_audited(
     found = json.loads(told.out)
     assert found["model"]["kind"] == kind
     # A class was fitted on this split, and a command is asked without the pairs in question.
-    assert (UNSEEN in found["notes"]) == (method in ("link_models:near", "link_models:module"))
+    assert (UNSEEN in found["notes"]) == (method in ("scored_links:near", "scored_links:module"))
     assert "auroc is" in told.err
     assert told.err.count("said by a model") <= 1
 
