@@ -72,7 +72,7 @@ def main() -> None:
             if path.suffix in KEPT and path.name != OWN_PAGE:
                 shutil.copy(path, folder / path.name)
     for page, text in (
-        pages | comparison() | gear() | performance() | worlds() | reliability()
+        pages | comparison() | gear() | performance() | worlds() | reliability() | links()
     ).items():
         write_text(DOCS / page, text)
     # After the others: it fills other blocks of the same page.

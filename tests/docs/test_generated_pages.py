@@ -10,7 +10,9 @@ import pytest
 from benchmarks import DOCS, RESULTS, pages
 
 
-@pytest.mark.parametrize("name", ["comparison", "gear", "performance", "reliability", "worlds"])
+@pytest.mark.parametrize(
+    "name", ["comparison", "gear", "links", "performance", "reliability", "worlds"]
+)
 def test_tables_are_those_of_the_rows(name: str) -> None:
     for page, text in getattr(pages, name)().items():
         assert (DOCS / page).read_text(encoding="utf-8") == text, page
