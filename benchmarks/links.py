@@ -4,14 +4,13 @@
     python -m benchmarks.links open [processes]
 
 Test pairs are sealed: they are the same whatever the seed, and `search` works on graphs without the
-links among them. Every method has four settings there, judged on pairs in question of its own.
+links among them. Every network has sixteen settings there, judged on pairs in question of its own.
 Chosen is the setting with the fewest flips among those whose AUROC is within 0.005 of GraphSAGE's
 best, or else the one with the highest AUROC.
 
-`open` fits what was chosen, with five seeds of training and of the other pairs in question (two of
-methods other than Gear and GraphSAGE), and judges it on the sealed pairs; then Gear's choice with
-other weights of fairness. The worlds are the same for all methods. Rows are written as they come,
-and are not made twice.
+`open` fits what was chosen, with five seeds of training and of the other pairs in question, and
+judges it on the sealed pairs; then Gear's choice with other encoders and weights of fairness. The
+worlds are the same for all methods. Rows are written as they come, and are not made twice.
 
 The bound was written before there were rows: Gear's flips at most a quarter of GraphSAGE's, at an
 AUROC within 0.01 of its.
@@ -46,18 +45,17 @@ from fairgear.links import (
     without_pairs,
 )
 
-GRAPHS: dict[str, dict[str, Any]] = {"synthetic": {"n": 4000, "seed": 0}, "nba": {}, "german": {}}
+GRAPHS: dict[str, dict[str, Any]] = {"synthetic": {"n": 4000, "seed": 7}, "nba": {}, "german": {}}
 # Of the test pairs; and of what is drawn for the search.
-SEALED, SEARCH = 2022, 100
-# Of the two methods that are compared; and of all others.
-SEEDS, FEW = range(5), range(2)
+SEALED, SEARCH = 3141, 100
+SEEDS = range(5)
 DRAWS = 3
 FLOORS = ("common-neighbours", "adamic-adar", "preferential-attachment", "logistic")
 # Audited in fewer worlds, see `row`.
 WALKS = "fairwalk"
 # Settings of the curve.
-WEIGHTS = (0.0, 20.0)
-BEST, NEAR = "graphsage", 0.005
+ENCODERS, WEIGHTS = ("graphsage", "mlp"), (0.0, 1.0, 5.0, 20.0)
+BEST, NEAR, LAMBDA = "graphsage", 0.005, "fairness_weight"
 FLIPS, SHARE, WITHIN = "delta_cf", 0.25, 0.01
 METRICS = (
     *("auroc", "average_precision", "hits_at_k", "accuracy", FLIPS, "delta_cf_either"),
@@ -71,15 +69,23 @@ def _grid(**values: tuple[Any, ...]) -> list[dict[str, Any]]:
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
 
 
-HEADS = ("dot", "mlp")
-PLAIN = _grid(head=HEADS, learning_rate=(0.01, 0.003))
+PLAIN: dict[str, tuple[Any, ...]] = {
+    "head": ("dot", "mlp"),
+    "learning_rate": (0.01, 0.003),
+    "shared_neighbours": (False, True),
+}
 TRIALS: dict[str, list[dict[str, Any]]] = {
-    "graphsage": PLAIN,
-    "gcn": PLAIN,
-    "nifty-sage": _grid(head=HEADS, similarity_weight=(0.2, 0.6)),
-    "c-enc": _grid(head=HEADS, adversary_weight=(1.0, 10.0)),
-    "fairdrop": _grid(head=HEADS, delta=(0.16, 0.4)),
-    "gear": _grid(head=HEADS, encoder=("graphsage", "mlp")),
+    "nifty-sage": _grid(**PLAIN, similarity_weight=(0.2, 0.6)),
+    "c-enc": _grid(**PLAIN, adversary_weight=(1.0, 10.0)),
+    "gear": _grid(
+        encoder=ENCODERS,
+        views=(False, True),
+        fairness_weight=(1.0, 5.0),
+        shared_neighbours=(False, True),
+    ),
+    "graphsage": _grid(**PLAIN, dropout=(0.2, 0.5)),
+    "gcn": _grid(**PLAIN, dropout=(0.2, 0.5)),
+    "fairdrop": _grid(**PLAIN, delta=(0.16, 0.4)),
 }
 
 
@@ -90,7 +96,7 @@ class Cell:
     graph: str
     method: str
     point: str
-    """`search`, `chosen`, or the weight of a curve."""
+    """`search`, `chosen` or `curve`."""
     seed: int
     settings: str
 
@@ -170,18 +176,24 @@ def chosen(rows: pd.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def openings(choice: dict[tuple[str, str], dict[str, Any]]) -> list[Cell]:
-    """What is judged on sealed pairs."""
-    cells = [
-        Cell(graph, method, "chosen", seed, json.dumps(settings))
-        for (graph, method), settings in choice.items()
-        for seed in (SEEDS if method in ("gear", BEST) else FEW)
-    ]
+    """What is judged on sealed pairs: the two that are compared first."""
+    compared, curve, others = [], [], []
     for (graph, method), settings in choice.items():
+        cells = [Cell(graph, method, "chosen", seed, json.dumps(settings)) for seed in SEEDS]
+        (compared if method in ("gear", BEST) else others).extend(cells)
         if method == "gear":
-            weighted = [(f"{w:g}", json.dumps({**settings, "fairness_weight": w})) for w in WEIGHTS]
-            cells += [Cell(graph, "gear", w, seed, of) for w, of in weighted for seed in FEW]
-    others = product(GRAPHS, (*FLOORS, WALKS), FEW)
-    return cells + [Cell(graph, of, "chosen", seed, "{}") for graph, of, seed in others]
+            points = [
+                {**settings, "encoder": encoder, "fairness_weight": weight}
+                for encoder, weight in product(ENCODERS, WEIGHTS)
+            ]
+            curve += [
+                Cell(graph, method, "curve", seed, json.dumps(point))
+                for point, seed in product(points, SEEDS)
+                if point != settings
+            ]
+    floors = product(GRAPHS, (*FLOORS, WALKS), SEEDS)
+    others += [Cell(graph, of, "chosen", seed, "{}") for graph, of, seed in floors]
+    return compared + curve + others
 
 
 def made(path: Path, cells: list[Cell], processes: int) -> None:
@@ -245,21 +257,34 @@ def method_table(rows: pd.DataFrame) -> str:
 
 
 def curve_table(rows: pd.DataFrame) -> str:
-    """Gear's choice with other weights of fairness."""
+    """Gear's choice with other encoders and weights of fairness."""
     gear = rows[rows["method"] == "gear"]
-    weight = gear["settings"].map(lambda text: json.loads(text).get("fairness_weight", 5.0))
-    return _means(gear.assign(weight=weight).sort_values(["weight"], kind="stable"), "weight")
+    settings = gear["settings"].map(json.loads)
+    encoder, weight = (settings.map(lambda of, k=key: of[k]) for key in ("encoder", LAMBDA))
+    gear = gear.assign(encoder=encoder, weight=weight).sort_values(["encoder", "weight"])
+    return _means(gear, "encoder", "weight")
 
 
-def _means(rows: pd.DataFrame, by: str) -> str:
+def settings_table(rows: pd.DataFrame) -> str:
+    """What the search chose for the two that are compared."""
+    lines = ["| graph | method | settings |", "|---|---|---|"]
+    chosen = rows[(rows["point"] == "chosen") & rows["method"].isin(["gear", BEST])]
+    for (graph, method), part in chosen.groupby(["graph", "method"], sort=False):
+        settings = json.loads(part["settings"].iloc[0])
+        text = ", ".join(f"{name} {value}" for name, value in settings.items())
+        lines.append(f"| {graph} | {method} | {text} |")
+    return "\n".join(lines) + "\n"
+
+
+def _means(rows: pd.DataFrame, *by: str) -> str:
     """Mean ± standard deviation over seeds, graph by graph."""
-    heads = ["graph", by, *SHOWN.values(), "seeds"]
-    lines = [f"| {' | '.join(heads)} |", "|---|---|" + "---:|" * (len(SHOWN) + 1)]
+    heads = ["graph", *by, *SHOWN.values(), "seeds"]
+    lines = [f"| {' | '.join(heads)} |", "|---|" + "---|" * len(by) + "---:|" * (len(SHOWN) + 1)]
     for graph in GRAPHS:
-        for line, part in rows[rows["graph"] == graph].groupby(by, sort=False):
-            cells = [_cell(part[name]) for name in SHOWN]
-            name = f"{line:g}" if isinstance(line, float) else str(line)
-            lines.append(f"| {graph} | {name} | {' | '.join(cells)} | {len(part)} |")
+        for names, part in rows[rows["graph"] == graph].groupby(list(by), sort=False):
+            known = [f"{name:g}" if isinstance(name, float) else str(name) for name in names]
+            cells = [*known, *(_cell(part[name]) for name in SHOWN)]
+            lines.append(f"| {graph} | {' | '.join(cells)} | {len(part)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -273,7 +298,12 @@ def _cell(values: pd.Series[float]) -> str:
     return f"{found}\u00a0±\u00a0{values.std(ddof=1):.3f}"
 
 
-TABLES = {"bound": bound_table, "methods": method_table, "curve": curve_table}
+TABLES = {
+    "bound": bound_table,
+    "settings": settings_table,
+    "methods": method_table,
+    "curve": curve_table,
+}
 
 
 def main() -> None:

@@ -8,13 +8,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from torch import Tensor
+from scipy.special import expit
+from torch import Tensor, nn
 
 from fairgear.errors import FairgearError
 from fairgear.graph import SensitiveGraph
 from fairgear.hashing import pair_uniform
 from fairgear.links import PairScorer, lists, search, top_lists
-from fairgear.links.methods.heads import HEADS
+from fairgear.links.methods.heads import HEADS, PairNetwork
 from fairgear.links.methods.network import NetworkScorer
 from tests.graphs import linked_graph, random_graph
 
@@ -220,11 +221,21 @@ def test_vectors_that_are_not_finite_are_refused() -> None:
 
 @pytest.mark.parametrize("head", ["dot", "bilinear", "mlp"])
 @pytest.mark.parametrize("directed", [False, True])
-def test_networks_put_the_same_people_first_by_their_vectors(head: str, directed: bool) -> None:
+@pytest.mark.parametrize("scale", [1.0, 20.0])
+def test_networks_put_the_same_people_first_by_their_vectors(
+    head: str, directed: bool, scale: float
+) -> None:
     graph = linked_graph(directed=directed, weighted=False)
     torch.manual_seed(0)
-    scorer = NetworkScorer(graph, torch.randn(30, 6), HEADS[head](6, directed))
+    network = PairNetwork(nn.Identity(), HEADS[head](6, directed))
+    scorer = NetworkScorer(graph, scale * torch.randn(30, 6), network)
+    if scale > 1 and head == "dot":
+        # Their probabilities are all alike.
+        assert np.sort(scorer.block(torch.tensor([4]))[0])[-2] == 1
     rows = torch.tensor([4, 17])
     found = top_lists(scorer, rows, 8, exclude=graph)
     assert (scorer.vectors() is None) == (head == "mlp")
-    assert found.tolist() == [by_sorting(scorer, int(row), 8, graph) for row in rows]
+    ranking = scorer.ranking()
+    assert found.tolist() == [by_sorting(ranking, int(row), 8, graph) for row in rows]
+    ends = torch.tensor([[4, 17, 2], [5, 3, 9]])
+    np.testing.assert_allclose(expit(ranking.pairs(ends)), scorer.pairs(ends))

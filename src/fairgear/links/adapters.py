@@ -165,6 +165,10 @@ class _Checked(PairScorer):
         with self._model.calling(self._world, "check the model on this graph"):
             return self._inner.vectors()
 
+    def ranking(self) -> PairScorer:
+        with self._model.calling(self._world, "check the model on this graph"):
+            return _Checked(self.graph, self._model, self._world, self._inner.ranking())
+
 
 class CallableLinks(AuditedLinks):
     """A function of a graph and pairs of its rows (2, m) that returns m scores.

@@ -49,10 +49,14 @@ class PairScorer(ABC):
     def vectors(self) -> tuple[Tensor, Tensor] | None:
         """Two (n, d) whose products of rows, of a first and a second end, are the scores.
 
-        None where scores are not such products. Where they are, up to rounding and a function that
-        rises, lists are found without scoring everybody.
+        None where scores are not such products. Where those of `ranking` are, up to rounding and a
+        function that strictly rises, lists are found without scoring everybody.
         """
         return None
+
+    def ranking(self) -> PairScorer:
+        """What lists are made by: the same order, where these scores would round to equal ones."""
+        return self
 
     def block(self, rows: Tensor) -> Floats:
         """Scores (b, n) of some people with everybody, themselves included.

@@ -48,7 +48,7 @@ def top_lists(
         >>> top_lists(Nearest(graph), torch.tensor([3, 5]), 4, exclude=graph).shape
         torch.Size([2, 4])
     """
-    graph = scorer.graph
+    graph, scorer = scorer.graph, scorer.ranking()
     n = len(graph.x)
     rows = checked_rows(rows, n, "people with lists")
     check_length(k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -71,3 +72,24 @@ def new(name: str, **settings: Any) -> LinkMethod:
 def fitted(name: str, kind: str = "homophilous", **settings: Any) -> LinkMethod:
     """A fitted one; tests must leave it as it is."""
     return new(name, **settings).fit(split_of(kind))
+
+
+def by_hand(name: str, graph: SensitiveGraph, first: int, second: int) -> float:
+    """One pair, by the definition, of arcs or of weighted edges."""
+    weight = graph.edge_weight
+    values = [1.0] * graph.edge_index.shape[1] if weight is None else weight.tolist()
+    arcs = {
+        (source, target): value
+        for (source, target), value in zip(graph.edge_index.T.tolist(), values, strict=True)
+    }
+    if name == "preferential-attachment":
+        sent = math.fsum(value for (source, _), value in arcs.items() if source == first)
+        return sent * math.fsum(value for (_, target), value in arcs.items() if target == second)
+    total = 0.0
+    for between in range(len(graph.x)):
+        if (first, between) in arcs and (between, second) in arcs:
+            near = sum(source == between for source, _ in arcs)
+            near += sum(target == between for _, target in arcs) if graph.directed else 0
+            share = 1 / math.log(near) if name == "adamic-adar" else 1.0
+            total += share * math.sqrt(arcs[first, between] * arcs[between, second])
+    return total

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ from fairgear.graph import SensitiveGraph
 from fairgear.links import LINK_METHODS
 from fairgear.links.base import Floats
 from fairgear.links.methods import neighbours
-from tests.links.methods.graphs import fitted, homophilous, split_of
+from tests.links.methods.graphs import by_hand, fitted, homophilous, split_of
 
 FLOORS = ("common-neighbours", "adamic-adar", "preferential-attachment")
 
@@ -54,27 +53,6 @@ def test_other_indices_are_those_of_networkx(name: str, index: Callable[..., Any
     expected = [value for _, _, value in index(made, [tuple(pair) for pair in ends.T.tolist()])]
     found = counts(name, "homophilous", graph, ends)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-
-
-def by_hand(name: str, graph: SensitiveGraph, first: int, second: int) -> float:
-    """One pair, by the definition, of arcs or of weighted edges."""
-    weight = graph.edge_weight
-    values = [1.0] * graph.edge_index.shape[1] if weight is None else weight.tolist()
-    arcs = {
-        (source, target): value
-        for (source, target), value in zip(graph.edge_index.T.tolist(), values, strict=True)
-    }
-    if name == "preferential-attachment":
-        sent = math.fsum(value for (source, _), value in arcs.items() if source == first)
-        return sent * math.fsum(value for (_, target), value in arcs.items() if target == second)
-    total = 0.0
-    for between in range(len(graph.x)):
-        if (first, between) in arcs and (between, second) in arcs:
-            near = sum(source == between for source, _ in arcs)
-            near += sum(target == between for _, target in arcs) if graph.directed else 0
-            share = 1 / math.log(near) if name == "adamic-adar" else 1.0
-            total += share * math.sqrt(arcs[first, between] * arcs[between, second])
-    return total
 
 
 @pytest.mark.parametrize("name", FLOORS)

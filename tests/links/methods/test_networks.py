@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,19 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy, cosine_similarity
 
 from fairgear.errors import GraphError, ParameterError
+from fairgear.graph import SensitiveGraph
 from fairgear.links import LINK_METHODS, LinkSplit, Pairs, split_links
 from fairgear.links.base import Floats
 from fairgear.links.methods import LinkNetwork
 from fairgear.links.methods.tasks import CencPairTask, NiftyPairTask, PairTask
 from fairgear.testing import toy_graph
 from fairgear.training import Checkpoint, History, Task
-from tests.links.methods.graphs import NETWORKS, fitted, homophilous, new, split_of
+from tests.links.methods.graphs import NETWORKS, by_hand, fitted, homophilous, new, split_of
 
 BATCHES: list[dict[str, Any]] = [{}, {"batch_size": 20, "fanout": 3}]
 
@@ -53,13 +56,18 @@ def representations(task: PairTask) -> Tensor:
 
 
 @pytest.mark.parametrize("batches", BATCHES)
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("kind", ["homophilous", "directed", "weighted"])
 def test_the_loss_is_the_cross_entropy_of_the_training_pairs(
-    kind: str, batches: dict[str, Any], caught: list[PairTask]
+    kind: str, shared: bool, batches: dict[str, Any], caught: list[PairTask]
 ) -> None:
     split = split_of(kind)
-    new("graphsage", **batches | {"fanout": 0}).fit(split)
+    new("graphsage", **batches | {"fanout": 0, "shared_neighbours": shared}).fit(split)
     (task,) = caught
+    weights = torch.zeros(2)
+    if task.network.shared is not None:
+        weights = torch.tensor([0.7, -0.2])
+        task.network.shared.data = weights
     ids = split.graph.node_id[split.graph.canonical.rows]
     own = set(zip(*split.graph.node_id[split.train.ends].tolist(), strict=True))
     torch.manual_seed(0)
@@ -72,15 +80,61 @@ def test_the_loss_is_the_cross_entropy_of_the_training_pairs(
         assert (one, other) in own or (kind != "directed" and (other, one) in own)
     with torch.no_grad():
         z = representations(task)[rows]
-        logits = [float(task.network.head(z[i : i + 1], z[j : j + 1])) for i, j in places.T]
+        heads = [float(task.network.head(z[i : i + 1], z[j : j + 1])) for i, j in places.T]
+    known = [shared_by_hand(split.input, pair) for pair in rows[places].T.tolist()]
+    logits = torch.tensor(heads) + torch.tensor(known) @ weights
     torch.manual_seed(0)
     found = task.step(0)
-    expected = binary_cross_entropy(torch.tensor(logits).sigmoid(), y.float())
+    expected = binary_cross_entropy(logits.sigmoid(), y.float())
     assert float(found["prediction"]) == pytest.approx(float(expected), abs=1e-5)
 
 
+def shared_by_hand(graph: SensitiveGraph, numbers: list[int]) -> list[float]:
+    """What a head may read of the links of two people, by their numbers."""
+    first, second = graph.canonical.rows[torch.tensor(numbers)].tolist()
+    source, target = graph.edge_index
+    weight = torch.ones(len(source)) if graph.edge_weight is None else graph.edge_weight
+    sent, got = float(weight[source == first].sum()), float(weight[target == second].sum())
+    common = by_hand("common-neighbours", graph, first, second)
+    return [math.log1p(common), math.log1p(sent) + math.log1p(got)]
+
+
+@pytest.mark.parametrize("name", ["nifty-sage", "c-enc", "gear"])
+@pytest.mark.parametrize("batches", BATCHES)
+def test_what_is_validated_is_what_scores_are_made_of(
+    name: str, batches: dict[str, Any], caught: list[PairTask]
+) -> None:
+    split, model = split_of(), new(name, shared_neighbours=True, **batches)
+    with patch("fairgear.links.methods.network.most_accurate", return_value=0.5):
+        model.fit(split)
+    (task,) = caught
+    assert task.network.shared is not None
+    task.network.shared.data = torch.tensor([0.7, -0.2])
+    with torch.no_grad():
+        logits = task.validated(task.graph)[1]
+        outcome = task.validate()
+    ends = split.graph.canonical.rows[task.graph.ends[:, task.val_rows]]
+    found = torch.from_numpy(model.scorer(split.input).pairs(ends)).float()
+    torch.testing.assert_close(logits.sigmoid(), found, atol=1e-6, rtol=0)
+    assert outcome is not None
+    y = task.y[task.val_rows].float()
+    if name == "gear":
+        auroc = roc_auc_score(y, found)
+        assert outcome.figures["auroc"] == pytest.approx(auroc, abs=1e-9)
+    elif name == "c-enc":
+        loss = float(binary_cross_entropy(found, y))
+        assert outcome.figures["prediction"] == pytest.approx(loss, abs=1e-5)
+    else:
+        other = task.graph.x.clone()
+        other[:, -1] = 1 - other[:, -1]
+        with torch.no_grad():
+            moved = task.validated(replace(task.graph, x=other))[1].sigmoid()
+        loss = float((binary_cross_entropy(found, y) + binary_cross_entropy(moved, y)) / 2)
+        assert outcome.figures["prediction"] == pytest.approx(loss, abs=1e-5)
+
+
 def test_a_step_follows_the_gradient_of_encoder_and_head(caught: list[PairTask]) -> None:
-    new("gcn", head="mlp", dropout=0.0).fit(split_of())
+    new("gcn", head="mlp", shared_neighbours=True, dropout=0.0).fit(split_of())
     (task,) = caught
     before = {name: value.clone() for name, value in task.network.named_parameters()}
     task.step(0)
@@ -89,7 +143,7 @@ def test_a_step_follows_the_gradient_of_encoder_and_head(caught: list[PairTask])
         for name, value in task.network.named_parameters()
         if not torch.equal(value, before[name])
     }
-    assert changed == {"people", "head"}
+    assert changed == {"people", "head", "shared"}
     # Nothing is left of the classifier of people.
     assert all(value.grad is not None for value in task.network.parameters())
 
@@ -207,7 +261,7 @@ def test_representations_are_by_row_and_of_the_graph_at_hand() -> None:
     assert z.shape == (150, 16)
     assert z.dtype == np.float32
     ends = split.test.ends
-    head = model._node.pair_head
+    head = model._node.network.head
     with torch.no_grad():
         one, other = (torch.from_numpy(z[end.numpy()]) for end in ends)
         expected = head(one, other).sigmoid()

@@ -29,6 +29,8 @@ class LinkGear(LinkNetwork):
             diagram. Maps are learned from the graph's training people where it has masks, else
             from everybody.
         head: how two representations give a logit: dot, bilinear or mlp.
+        shared_neighbours: whether the head also reads how many neighbours two people share, and how
+            many they have.
         encoder: graphsage, gcn or gin; mlp reads no graph.
         layers: of the encoder: how many hops it sees.
         dim: dimension of the representations.
@@ -67,6 +69,7 @@ class LinkGear(LinkNetwork):
         *,
         causal: str | Sequence[str] = "family",
         head: str = "dot",
+        shared_neighbours: bool = False,
         encoder: str = "graphsage",
         layers: int = 2,
         dim: int = 64,

@@ -150,13 +150,32 @@ HEADS: dict[str, type[PairHead]] = {"dot": DotHead, "bilinear": BilinearHead, "m
 
 
 class PairNetwork(nn.Module):
-    """A network of people without its classifier, and a head for pairs of them."""
+    """A network of people without its classifier, and a head for pairs of them.
 
-    def __init__(self, people: nn.Module, head: PairHead) -> None:
+    Args:
+        people: the network.
+        head: for pairs of its representations.
+        shared: numbers that the links around a pair add, each by a weight that is learned.
+    """
+
+    def __init__(self, people: nn.Module, head: PairHead, shared: int = 0) -> None:
         super().__init__()
         self.people, self.head = people, head
+        # At first, who shares neighbours is no likelier to be linked than others.
+        self.shared = nn.Parameter(torch.zeros(shared)) if shared else None
 
     def forward(self, x: Tensor, neighbors: object) -> tuple[Tensor, Tensor]:
         """Representations (m, dim), twice: people have no logits."""
         z: Tensor = self.people(x, neighbors)[0]
         return z, z
+
+    def logits(self, first: Tensor, second: Tensor, shared: Tensor | None) -> Tensor:
+        """Of pairs (m,), from both representations and what their links say (m, shared)."""
+        return self._added(self.head(first, second), shared)
+
+    def block(self, first: Tensor, prepared: Tensor, shared: Tensor | None) -> Tensor:
+        """Of all pairs (a, b), from what the head has `prepared` of (b, dim)."""
+        return self._added(self.head.block(first, prepared), shared)
+
+    def _added(self, logits: Tensor, shared: Tensor | None) -> Tensor:
+        return logits if shared is None or self.shared is None else logits + shared @ self.shared

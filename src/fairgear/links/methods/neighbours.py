@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
@@ -17,6 +16,7 @@ from fairgear.graph import SensitiveGraph
 from fairgear.links.base import LINK_METHODS, Floats, PairScorer
 from fairgear.links.methods.base import CanonicalScorer, LinkMethod
 from fairgear.links.methods.nodes import canonical_pairs
+from fairgear.links.methods.shared import Sides, links_of
 from fairgear.links.origin import SplitOrigin
 from fairgear.links.split import LinkSplit
 from fairgear.methods.thresholds import most_accurate
@@ -32,25 +32,17 @@ class NeighbourConfig(Config):
     """Nothing to set."""
 
 
-class Sides(NamedTuple):
-    """What both ends of pairs bring, in canonical order: a score is Σ_k first_ik · second_jk."""
-
-    first: Any
-    second: Any
-
-
 class NeighbourScorer(CanonicalScorer):
     """Σ_k first_ik · second_jk = c, as the score c / (1 + c), which rises from 0 to 1.
 
     Args:
         graph: what the sides were taken from.
-        sides: sparse (n, k).
+        sides: what both ends bring.
     """
 
     def __init__(self, graph: SensitiveGraph, sides: Sides) -> None:
         super().__init__(graph)
         self.sides = sides
-        self._columns = sides.second.T.tocsc()
 
     def score_pairs(self, ends: Tensor) -> Floats:
         """See the base class."""
@@ -59,15 +51,13 @@ class NeighbourScorer(CanonicalScorer):
         with bar("scoring pairs", total=len(found)) as shown:
             for begin in range(0, len(found), _CHUNK):
                 first, second = places[:, begin : begin + _CHUNK]
-                shared = self.sides.first[first].multiply(self.sides.second[second])
-                found[begin : begin + _CHUNK] = np.asarray(shared.sum(axis=1)).ravel()
+                found[begin : begin + _CHUNK] = self.sides.pairs(first, second)
                 shown.advance(len(first))
         return _bounded(found)
 
     def score_block(self, people: Tensor) -> Floats:
         """See the base class."""
-        shared = self.sides.first[people.numpy()] @ self._columns
-        return _bounded(np.asarray(shared.toarray()))
+        return _bounded(self.sides.block(people.numpy()))
 
 
 def _bounded(counts: Floats) -> Floats:
@@ -101,7 +91,7 @@ class NeighbourFloor(LinkMethod):
 
     def scorer(self, graph: SensitiveGraph) -> PairScorer:
         """Reads the graph's edges."""
-        return NeighbourScorer(graph, self.sides(_weights(graph)))
+        return NeighbourScorer(graph, self.sides(links_of(graph)))
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         # A file of tensors has at least one.
@@ -129,8 +119,7 @@ class CommonNeighbours(NeighbourFloor):
 
     def sides(self, out: Any) -> Sides:
         """Whom the first person points to, and who points to the second."""
-        root = out.sqrt()
-        return Sides(root, root.T.tocsr())
+        return Sides.common(out)
 
 
 class AdamicAdar(NeighbourFloor):
@@ -143,12 +132,12 @@ class AdamicAdar(NeighbourFloor):
 
     def sides(self, out: Any) -> Sides:
         """As for common neighbours, with these weights on the first side."""
-        root, each = out.sqrt(), np.diff(out.indptr)
+        common, each = Sides.common(out), np.diff(out.indptr)
         if (out != out.T).nnz:
             each = each + np.diff(out.tocsc().indptr)
         # Whoever is shared has two or more.
         weight = 1 / np.log(np.maximum(each, 2))
-        return Sides(root @ sparse.diags_array(weight).tocsr(), root.T.tocsr())
+        return replace(common, first=common.first.multiply(weight).tocsr())
 
 
 class PreferentialAttachment(NeighbourFloor):
@@ -163,14 +152,6 @@ class PreferentialAttachment(NeighbourFloor):
         """One column each."""
         sent, got = (np.asarray(out.sum(axis=axis)).reshape(-1, 1) for axis in (1, 0))
         return Sides(sparse.csr_array(sent), sparse.csr_array(got))
-
-
-def _weights(graph: SensitiveGraph) -> Any:
-    """Sparse (n, n) in canonical order, from row to column."""
-    (begin, target), given = graph.canonical.csr, graph.canonical.weights
-    weights: NDArray[np.float64] = np.ones(len(target)) if given is None else given
-    size = len(begin) - 1
-    return sparse.csr_array((weights, target, begin), shape=(size, size))
 
 
 for _method in (CommonNeighbours, AdamicAdar, PreferentialAttachment):

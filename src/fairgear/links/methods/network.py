@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,7 @@ from torch import Tensor
 from fairgear.graph import SensitiveGraph
 from fairgear.links.base import LINK_METHODS, Floats, PairScorer
 from fairgear.links.methods.base import CanonicalScorer, LinkMethod
-from fairgear.links.methods.heads import PairHead, ProductHead
+from fairgear.links.methods.heads import PairNetwork, ProductHead
 from fairgear.links.methods.nodes import (
     PairCenc,
     PairFairDrop,
@@ -30,6 +31,7 @@ from fairgear.links.methods.settings import (
     LinkNetworkConfig,
     LinkNiftyConfig,
 )
+from fairgear.links.methods.shared import SharedNeighbours
 from fairgear.links.origin import SplitOrigin
 from fairgear.links.split import LinkSplit
 from fairgear.methods.thresholds import HALF, most_accurate
@@ -46,42 +48,61 @@ class NetworkScorer(CanonicalScorer):
     Args:
         graph: what the representations were computed on.
         z: representations (n, dim), in canonical order.
-        head: from two of them to a logit.
+        network: the head, from two of them to a logit.
+        shared: what the head reads of the graph's links, if anything.
     """
 
-    def __init__(self, graph: SensitiveGraph, z: Tensor, head: PairHead) -> None:
+    _logistic = True
+
+    def __init__(
+        self,
+        graph: SensitiveGraph,
+        z: Tensor,
+        network: PairNetwork,
+        shared: SharedNeighbours | None = None,
+    ) -> None:
         super().__init__(graph)
-        self.z, self.head = z, head
+        self.z, self.network, self.shared = z, network, shared
         with torch.no_grad():
-            self._second = head.prepared(z)
+            self._second = network.head.prepared(z)
 
     @torch.no_grad()
     def score_pairs(self, ends: Tensor) -> Floats:
         """See the base class."""
-        parts = [
-            self.head(*self.z[part.to(self.z.device)]).cpu()
-            for part in torch.split(ends, _CHUNK, dim=1)
-        ]
-        return _probabilities(torch.cat(parts))
+        return self._scores(
+            torch.cat([self._logits(of) for of in torch.split(ends, _CHUNK, dim=1)])
+        )
 
     @torch.no_grad()
     def score_block(self, people: Tensor) -> Floats:
         """See the base class."""
-        logits = self.head.block(self.z[people.to(self.z.device)], self._second)
-        return _probabilities(logits.cpu())
+        shared = None if self.shared is None else self.shared.block(people).to(self.z.device)
+        first = self.z[people.to(self.z.device)]
+        return self._scores(self.network.block(first, self._second, shared).cpu())
 
     @torch.no_grad()
     def vectors(self) -> tuple[Tensor, Tensor] | None:
-        """What both people, by row, bring to a product, if the head is one; its sigmoid rises."""
-        if not isinstance(self.head, ProductHead):
+        """What both people, by row, bring to a product, if the logit is one."""
+        head = self.network.head
+        if self.shared is not None or not isinstance(head, ProductHead):
             return None
         z = self.z[self.graph.canonical.numbers.to(self.z.device)]
-        return self.head.left(z), self.head.right(z)
+        return head.left(z), head.right(z)
 
+    def ranking(self) -> PairScorer:
+        """By logits: high probabilities round to 1."""
+        found = copy(self)
+        found._logistic = False
+        return found
 
-def _probabilities(logits: Tensor) -> Floats:
-    found: Floats = expit(logits.double().numpy())
-    return found
+    def _logits(self, ends: Tensor) -> Tensor:
+        shared = None if self.shared is None else self.shared.pairs(ends).to(self.z.device)
+        first, second = self.z[ends.to(self.z.device)]
+        return self.network.logits(first, second, shared).cpu()
+
+    def _scores(self, logits: Tensor) -> Floats:
+        found: Floats = logits.double().numpy()
+        return expit(found) if self._logistic else found
 
 
 class LinkNetwork(LinkMethod):
@@ -116,9 +137,7 @@ class LinkNetwork(LinkMethod):
     def scorer(self, graph: SensitiveGraph) -> PairScorer:
         """Encodes everybody in a graph."""
         z = self._encoded(graph, graph.canonical.rows)
-        head = self._node.pair_head
-        assert isinstance(head, PairHead)
-        return NetworkScorer(graph, z, head)
+        return NetworkScorer(graph, z, self._node.network, self._node.shared_in(graph))
 
     def embed(self, graph: SensitiveGraph) -> NDArray[np.float32]:
         """Representations (n, dim): what the head reads."""

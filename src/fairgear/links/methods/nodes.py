@@ -19,7 +19,9 @@ from fairgear.links.methods.settings import (
     LinkGearConfig,
     LinkNetworkConfig,
     LinkNiftyConfig,
+    PairSettings,
 )
+from fairgear.links.methods.shared import SharedNeighbours
 from fairgear.links.methods.tasks import (
     CencPairTask,
     FairDropTask,
@@ -53,10 +55,11 @@ class PairNode(WholeGraph):
 
     def build(self, width: int) -> dict[str, nn.Module]:
         """The network's representations with a head for pairs, and the method's other modules."""
-        modules, settings = super().build(width), self._settings
+        modules, settings = super().build(width), self._pairs
         network: Any = modules["network"]
-        head = HEADS[settings.head](settings.dim, self.directed)  # type: ignore[attr-defined]  # of `PairSettings`
-        return modules | {"network": PairNetwork(network.headless(), head)}
+        head = HEADS[settings.head](settings.dim, self.directed)
+        shared = SharedNeighbours.width if settings.shared_neighbours else 0
+        return modules | {"network": PairNetwork(network.headless(), head, shared)}
 
     def learn(self, split: LinkSplit, checkpoint: Path | None) -> FitCheckpoints:
         """Train on the training pairs; the checkpoints are to be removed once all is done."""
@@ -73,7 +76,8 @@ class PairNode(WholeGraph):
         rows = torch.arange(len(linked), device=home)
         key = run_key(self, graph, _digest(ends, linked), str(first), *self._believed())
         files = FitCheckpoints(checkpoint, key)
-        inputs = PairInputs(**vars(self._inputs(graph)), ends=ends.to(home))
+        shared = self.shared_in(graph)
+        inputs = PairInputs(**vars(self._inputs(graph)), ends=ends.to(home), shared=shared)
         self._train(graph, inputs, linked.to(home), rows[:first], rows[first:], files)
         return files
 
@@ -82,12 +86,22 @@ class PairNode(WholeGraph):
         """Of some rows (m, dim), on the device."""
         return self._outputs(graph, rows)[0]
 
+    def shared_in(self, graph: SensitiveGraph) -> SharedNeighbours | None:
+        """What the head reads of a graph's links, if anything."""
+        return SharedNeighbours(graph) if self._pairs.shared_neighbours else None
+
     @property
-    def pair_head(self) -> nn.Module:
-        """The head for pairs."""
+    def network(self) -> PairNetwork:
+        """With its head."""
         network = self._modules["network"]
         assert isinstance(network, PairNetwork)
-        return network.head.to(self.torch_device())
+        return network.to(self.torch_device())
+
+    @property
+    def _pairs(self) -> PairSettings:
+        settings = self._settings
+        assert isinstance(settings, PairSettings)
+        return settings
 
 
 class PairSage(PairNode, GraphSage):

@@ -21,6 +21,8 @@ class PairSettings(Config):
 
     head: Annotated[str, OneOf("dot", "bilinear", "mlp")] = "dot"
     """How two representations give a logit: dot, bilinear or mlp."""
+    shared_neighbours: bool = False
+    """Whether the head also reads how many neighbours two people share, and how many they have."""
     dim: Annotated[int, Range(1, 65536)] = 64
     """Width of every layer, and of the representations."""
     dropout: Annotated[float, Range(0, 0.99)] = 0.2

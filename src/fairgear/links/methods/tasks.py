@@ -14,6 +14,7 @@ from torch import Tensor
 
 from fairgear.links.methods.heads import PairNetwork
 from fairgear.links.methods.settings import FairDropConfig
+from fairgear.links.methods.shared import SharedNeighbours
 from fairgear.methods.baselines.cenc import CencTask
 from fairgear.methods.baselines.neighbors import (
     Neighbors,
@@ -36,6 +37,8 @@ class PairInputs(Inputs):
 
     ends: Tensor
     """(2, m), in canonical order like all of it."""
+    shared: SharedNeighbours | None = None
+    """What the head reads of the links around pairs, if anything."""
 
 
 class PairTask(WholeGraphTask):
@@ -48,11 +51,12 @@ class PairTask(WholeGraphTask):
         """The first ends of some pairs, then the second ones."""
         return self.graph.ends[:, rows].flatten()
 
-    def answers(self, z: Tensor, logits: Tensor, places: Tensor) -> Tensor:
-        """By the head, from the representations of both ends."""
+    def answers(self, z: Tensor, logits: Tensor, places: Tensor, people: Tensor) -> Tensor:
+        """By the head, from the representations of both ends, and what they share."""
         first, second = places.view(2, -1)
-        found: Tensor = self.network.head(z[first], z[second])
-        return found
+        shared = self.graph.shared
+        seen = None if shared is None else shared.pairs(people.view(2, -1)).to(z.device)
+        return self.network.logits(z[first], z[second], seen)
 
     def drawn(self) -> Tensor:
         """A batch of pairs, or all of them unless they are very many."""

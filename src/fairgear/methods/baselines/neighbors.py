@@ -172,6 +172,10 @@ class NodeBatch:
         """Of values for all who take part those of the people that the batch is about."""
         return values if self.targets is None else values[self.targets]
 
+    def people(self, places: Tensor) -> Tensor:
+        """The rows of the graph at some places among those who take part."""
+        return places if self.rows is None else self.rows[places.to(self.rows.device)]
+
     def to(self, device: torch.device) -> NodeBatch:
         """The same on another device; `rows` stay with the graph, which they index."""
         targets = None if self.targets is None else self.targets.to(device)

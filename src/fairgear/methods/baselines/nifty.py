@@ -173,7 +173,10 @@ class NiftyTask(WholeGraphTask):
     ) -> dict[str, Tensor]:
         """L_c and L_s of the labelled people, from stacked z and logits of both views."""
         views = range(2 if self.config.label_flipped else 1)
-        learned = torch.stack([self.answers(z[view], logits[view], labelled) for view in views])
+        people = batch.people(labelled)
+        learned = torch.stack(
+            [self.answers(z[view], logits[view], labelled, people) for view in views]
+        )
         target = y.expand(len(learned), -1)
         return {
             "prediction": self.head.loss(learned, target),
@@ -201,9 +204,8 @@ class NiftyTask(WholeGraphTask):
         z, logits = (torch.stack([pair[part] for pair in (found[0], found[-1])]) for part in (0, 1))
         everyone = torch.arange(len(people), device=z.device)
         y = self.y[self.val_rows].to(z.device)
-        loss = objectives.weighted(
-            self.terms(self.graph.links.everyone, z, logits, everyone, y), self.weights
-        )
+        batch = replace(self.graph.links.everyone, rows=people)
+        loss = objectives.weighted(self.terms(batch, z, logits, everyone, y), self.weights)
         parts = {name: float(part) for name, part in loss.parts.items()}
         total = float(loss.total)
         return Validation(-total if math.isfinite(total) else -math.inf, figures | parts)

@@ -145,8 +145,15 @@ class WholeGraphTask(Task):
         """Those whose representations the answers for some labels are made of."""
         return rows
 
-    def answers(self, z: Tensor, logits: Tensor, places: Tensor) -> Tensor:
-        """The logits of labels, from the network's output and the places of their `people`."""
+    def answers(self, z: Tensor, logits: Tensor, places: Tensor, people: Tensor) -> Tensor:
+        """The logits of labels, from the network's output.
+
+        Args:
+            z: representations of some people.
+            logits: of the same.
+            places: where the labels' `people` are among these.
+            people: their rows of the graph.
+        """
         return logits[places]
 
     def draw(self) -> tuple[NodeBatch, Tensor, Tensor]:
@@ -175,7 +182,8 @@ class WholeGraphTask(Task):
         self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
     ) -> dict[str, Tensor]:
         """The named terms of the loss on a batch and the network's output for it."""
-        return {"prediction": self.head.loss(self.answers(z, logits, labelled), y)}
+        answers = self.answers(z, logits, labelled, batch.people(labelled))
+        return {"prediction": self.head.loss(answers, y)}
 
     def step(self, number: int) -> dict[str, Tensor]:
         """One batch, or the whole graph."""
@@ -213,8 +221,9 @@ class WholeGraphTask(Task):
 
     def validated(self, world: Inputs) -> tuple[Tensor, Tensor]:
         """Representations of the `people` of the validation set, and the logits of its labels."""
-        z, logits = outputs(self.network, world, self.people(self.val_rows), self.config)
-        return z, self.answers(z, logits, torch.arange(len(z), device=z.device))
+        people = self.people(self.val_rows)
+        z, logits = outputs(self.network, world, people, self.config)
+        return z, self.answers(z, logits, torch.arange(len(z), device=z.device), people)
 
 
 class WholeGraph(NetworkMethod):

@@ -142,12 +142,12 @@ class GearTask(WholeGraphTask):
         # answers differ by what was moved alone.
         with torch.random.fork_rng([x.device] if x.is_cuda else []):
             z, logits = self.network(x, batch.neighbors)
-        answers = self.answers(z, logits, drawn.labelled)
+        answers = self.answers(z, logits, drawn.labelled, batch.people(drawn.labelled))
         parts = {"prediction": self.head.loss(answers, drawn.y.to(answers.device))}
-        factual = self._asked(z, logits, drawn.asked)
+        factual = self._asked(z, logits, drawn)
         if other is not None:
             z, logits = self.network(other.x, other.neighbors)
-            elsewhere = self._asked(z, logits, drawn.asked)
+            elsewhere = self._asked(z, logits, drawn)
             share = self._shares(other.model, drawn.asked)
             parts["consistency"] = self._inconsistency(factual, elsewhere, share)
         if self.penalty.active:
@@ -212,9 +212,11 @@ class GearTask(WholeGraphTask):
         batch, places = self.around(people)
         return Drawn(batch, places[: len(rows)], self.y[rows], places, self.sens_around[people])
 
-    def _asked(self, z: Tensor, logits: Tensor, asked: Tensor | None) -> Tensor:
+    def _asked(self, z: Tensor, logits: Tensor, drawn: Drawn) -> Tensor:
         """The logits of those whose answers are to be alike."""
-        return logits if asked is None else self.answers(z, logits, asked)
+        if drawn.asked is None:
+            return logits
+        return self.answers(z, logits, drawn.asked, drawn.batch.people(drawn.asked))
 
     def _shares(self, model: Tensor, asked: Tensor | None) -> Tensor:
         """How much of each such answer (m, models) is moved by each model of the family."""
