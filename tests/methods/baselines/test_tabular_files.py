@@ -13,10 +13,10 @@ from torch import Tensor
 from fairgear import SensitiveGraph
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
 from fairgear.methods.base import load_model
+from fairgear.methods.baselines.linear import LinearLogits
 from fairgear.methods.baselines.tabular import (
     Boosting,
     BoostingConfig,
-    LinearLogits,
     Logistic,
     LogisticConfig,
     LogisticProjected,
