@@ -54,7 +54,7 @@ FLOORS = ("common-neighbours", "adamic-adar", "preferential-attachment", "logist
 # Audited in fewer worlds, see `row`.
 WALKS = "fairwalk"
 # Settings of the curve.
-ENCODERS, WEIGHTS = ("graphsage", "mlp"), (0.0, 1.0, 5.0, 20.0)
+ENCODERS, WEIGHTS = ("graphsage", "mlp"), (0.0, 0.5, 2.0, 5.0, 20.0)
 BEST, NEAR, LAMBDA = "graphsage", 0.005, "fairness_weight"
 FLIPS, SHARE, WITHIN = "delta_cf", 0.25, 0.01
 METRICS = (
@@ -69,22 +69,26 @@ def _grid(**values: tuple[Any, ...]) -> list[dict[str, Any]]:
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
 
 
-PLAIN: dict[str, tuple[Any, ...]] = {
-    "head": ("dot", "mlp", "bilinear"),
-    "learning_rate": (0.01, 0.003),
-    "shared_neighbours": (False, True),
-}
-EITHER: dict[str, tuple[Any, ...]] = {"views": (False, True), "shared_neighbours": (False, True)}
+SHARED: dict[str, tuple[Any, ...]] = {"shared_neighbours": (False, True)}
+
+
+def _plain(**own: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Of a method with another setting of its own."""
+    rest = {"learning_rate": (0.01, 0.003), **SHARED, **own}
+    return _grid(head=("dot", "mlp"), **rest) + _grid(head=("dot",), dim=(128,), **rest)
+
+
+EITHER = {"views": (False, True), **SHARED}
 TRIALS: dict[str, list[dict[str, Any]]] = {
-    "nifty-sage": _grid(**PLAIN, similarity_weight=(0.2, 0.6)),
-    "c-enc": _grid(**PLAIN, adversary_weight=(1.0, 10.0)),
+    "nifty-sage": _plain(similarity_weight=(0.2, 0.6)),
+    "c-enc": _plain(adversary_weight=(1.0, 10.0)),
     "gear": [
         *_grid(encoder=("graphsage",), fairness_weight=(1.0, 5.0), **EITHER),
-        *_grid(encoder=("mlp",), fairness_weight=(0.3, 1.0, 5.0, 20.0), **EITHER),
+        *_grid(encoder=("mlp",), fairness_weight=(0.5, 5.0), dim=(64, 128), **EITHER),
     ],
-    "graphsage": _grid(**PLAIN, dropout=(0.2, 0.5)),
-    "gcn": _grid(**PLAIN, dropout=(0.2, 0.5)),
-    "fairdrop": _grid(**PLAIN, delta=(0.16, 0.4)),
+    "graphsage": _plain(dropout=(0.2, 0.5)),
+    "gcn": _plain(dropout=(0.2, 0.5)),
+    "fairdrop": _plain(delta=(0.16, 0.4)),
 }
 
 

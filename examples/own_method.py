@@ -14,8 +14,10 @@ from torch import Tensor
 import fairgear as fg
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.methods import METHODS, Method
-from fairgear.methods.base import Scores, check_trainable, columns_of
+from fairgear.methods.base import Scores
 from fairgear.methods.features import FeatureScaler
+from fairgear.methods.saved import columns_of
+from fairgear.methods.trainable import check_trainable
 from fairgear.settings import Config, Range
 from fairgear.tensor_files import take
 from fairgear.training.checkpoints import load_module, module_tensors

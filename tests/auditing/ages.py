@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+import fairgear as fg
 from fairgear import SensitiveGraph
-from fairgear.auditing import Audit
+from fairgear.auditing import Audit, Worlds
 from fairgear.causal import MIXED, CausalModel, as_assignment, assigned
 from fairgear.graph import Attributes, split, undirected_edges
 from fairgear.metrics import Interval, rate_interval
@@ -133,3 +135,18 @@ def interval(flips: NDArray[Any], audit: Audit, among: NDArray[np.bool_]) -> Int
     people = audit.people[among]
     clusters, regions = people["community"].to_numpy(), people["region"].to_numpy()
     return rate_interval(flips, clusters, regions=regions)
+
+
+@pytest.fixture(scope="module")
+def graph() -> SensitiveGraph:
+    return ages()
+
+
+@pytest.fixture(scope="module")
+def worlds(graph: SensitiveGraph) -> Worlds:
+    return Worlds(graph, Slope().fit(graph))
+
+
+@pytest.fixture(scope="module")
+def audit(worlds: Worlds) -> Audit:
+    return fg.audit(everything, worlds, other_causal_models=False)

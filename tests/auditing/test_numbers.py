@@ -21,6 +21,7 @@ from fairgear.causal import (
 from fairgear.errors import FairgearError
 from fairgear.graph import Attributes
 from fairgear.report import render_page
+from tests.auditing import ages as shared
 from tests.auditing.ages import (
     SLOPES,
     Scores,
@@ -37,20 +38,7 @@ from tests.auditing.ages import (
     whole_worlds,
 )
 
-
-@pytest.fixture(scope="module")
-def graph() -> SensitiveGraph:
-    return ages()
-
-
-@pytest.fixture(scope="module")
-def worlds(graph: SensitiveGraph) -> Worlds:
-    return Worlds(graph, Slope().fit(graph))
-
-
-@pytest.fixture(scope="module")
-def audit(worlds: Worlds) -> Audit:
-    return fg.audit(everything, worlds, other_causal_models=False)
+graph, worlds, audit = shared.graph, shared.worlds, shared.audit
 
 
 @pytest.mark.parametrize("model", [copies, cleared, everything])

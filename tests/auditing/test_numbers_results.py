@@ -26,6 +26,7 @@ from fairgear.causal import (
 from fairgear.methods import METHODS
 from fairgear.report import model_card, render_page
 from fairgear.runs.predictions import write_predictions
+from tests.auditing import ages as shared
 from tests.auditing.ages import (
     LEVELS,
     SLOPES,
@@ -40,20 +41,7 @@ from tests.auditing.ages import (
     whole_worlds,
 )
 
-
-@pytest.fixture(scope="module")
-def graph() -> SensitiveGraph:
-    return ages()
-
-
-@pytest.fixture(scope="module")
-def worlds(graph: SensitiveGraph) -> Worlds:
-    return Worlds(graph, Slope().fit(graph))
-
-
-@pytest.fixture(scope="module")
-def audit(worlds: Worlds) -> Audit:
-    return fg.audit(everything, worlds, other_causal_models=False)
+graph, worlds, audit = shared.graph, shared.worlds, shared.audit
 
 
 def test_a_dose_moves_features_by_a_part(graph: SensitiveGraph, worlds: Worlds) -> None:

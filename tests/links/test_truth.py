@@ -11,8 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairgear.causal import SyntheticSettings, for_graph, sample
-from fairgear.causal.synthetic import SyntheticMechanism
+from fairgear.causal import SyntheticMechanism, SyntheticSettings, for_graph, sample
 from fairgear.errors import FairgearError
 from fairgear.graph import SensitiveGraph
 from fairgear.links import link_probability

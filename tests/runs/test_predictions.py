@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fairgear import SensitiveGraph, load_model
 from fairgear.methods import METHODS, GearPaper, Method
-from fairgear.methods.base import NetworkMethod
+from fairgear.methods.network_method import NetworkMethod
 from fairgear.runs import predictions
 from fairgear.runs.predictions import write_matrix, write_predictions, write_table
 from tests.auditing.models import measure

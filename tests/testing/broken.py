@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from fairgear import SensitiveGraph
 from fairgear.errors import ParameterError
-from fairgear.methods.base import Labels, Scores, check_trainable
+from fairgear.methods.base import Labels, Scores
+from fairgear.methods.trainable import check_trainable
 from tests.testing.small import Small, SmallConfig, SmallTask
 
 

@@ -16,8 +16,9 @@ from fairgear import SensitiveGraph
 from fairgear.errors import GraphError
 from fairgear.graph import rows_of
 from fairgear.methods import Method
-from fairgear.methods.base import Scores, check_trainable
+from fairgear.methods.base import Scores
 from fairgear.methods.features import FeatureScaler
+from fairgear.methods.trainable import check_trainable
 from fairgear.settings import Config, Range
 from fairgear.training import Checkpoint, Task, seeded, train
 from fairgear.training.checkpoints import load_module, module_tensors

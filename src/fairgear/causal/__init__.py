@@ -35,12 +35,10 @@ from fairgear.causal.local import LocalWorld
 from fairgear.causal.selection import for_graph, named, with_features
 from fairgear.causal.similarity import SimilarityCausalModel
 from fairgear.causal.surroundings import Surroundings
-from fairgear.causal.synthetic import (
-    SyntheticCausalModel,
-    SyntheticMechanism,
-    SyntheticSettings,
-    sample,
-)
+from fairgear.causal.synthetic.mechanism import SyntheticMechanism
+from fairgear.causal.synthetic.model import SyntheticCausalModel
+from fairgear.causal.synthetic.sampling import sample
+from fairgear.causal.synthetic.settings import SyntheticSettings
 from fairgear.hashing import node_uniform, pair_uniform
 
 __all__ = [

@@ -12,7 +12,8 @@ from fairgear.causal.diagram import SUFFIXES, Diagram
 from fairgear.causal.features import FEATURE_MODELS, FeatureModel, FeatureSequential
 from fairgear.causal.fitted import FittedCausalModel
 from fairgear.causal.similarity import SimilarityCausalModel
-from fairgear.causal.synthetic import SyntheticCausalModel, SyntheticMechanism
+from fairgear.causal.synthetic.mechanism import SyntheticMechanism
+from fairgear.causal.synthetic.model import SyntheticCausalModel
 from fairgear.errors import ParameterError
 from fairgear.evidence import code_file, note_file
 from fairgear.graph import SensitiveGraph, SimilarityMechanism

@@ -16,7 +16,9 @@ from scipy.special import betainc, roots_genlaguerre, roots_hermitenorm
 from torch import Tensor
 
 from fairgear.causal import as_assignment
-from fairgear.causal.synthetic import SyntheticMechanism, SyntheticSettings, pairs_of
+from fairgear.causal.synthetic.mechanism import SyntheticMechanism
+from fairgear.causal.synthetic.pairs import pairs_of
+from fairgear.causal.synthetic.settings import SyntheticSettings
 from fairgear.errors import GraphError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.links.pairs import check_ends

@@ -9,9 +9,10 @@ from fairgear.methods.gear.config import GearConfig
 from fairgear.methods.gear_paper.config import GearPaperConfig
 
 if TYPE_CHECKING:
-    from fairgear.methods.base import METHODS, Method, load_model
+    from fairgear.methods.base import METHODS, Method
     from fairgear.methods.gear.estimator import Gear
     from fairgear.methods.gear_paper.estimator import GearPaper
+    from fairgear.methods.loading import load_model
 
 __all__ = [
     "METHODS",
@@ -36,7 +37,7 @@ _REGISTERING = (
 _HOMES = {
     "METHODS": "base",
     "Method": "base",
-    "load_model": "base",
+    "load_model": "loading",
     "Gear": "gear.estimator",
     "GearPaper": "gear_paper.estimator",
 }

@@ -14,9 +14,10 @@ from fairgear.causal import LocalWorld
 from fairgear.egos import EgoIndex, NearbyEgos, PageRank, cached
 from fairgear.errors import GraphError
 from fairgear.graph import SensitiveGraph, rows_of
-from fairgear.methods.base import NetworkMethod, Scores
+from fairgear.methods.base import Scores
 from fairgear.methods.ego_settings import ALPHA
 from fairgear.methods.egos import EgoGenerator, EgoSource, LocalEgos
+from fairgear.methods.network_method import NetworkMethod
 from fairgear.progress import bar
 
 # The folder among the checkpoints with the egos of a large graph. It stays after the fit, since

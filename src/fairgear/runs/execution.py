@@ -15,9 +15,9 @@ from fairgear.evidence import TRAINED, folder_hashes, reading
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.tables import ENCODING
 from fairgear.methods import METHODS, Method
-from fairgear.methods.base import check_trainable
 from fairgear.methods.ego_method import EgoMethod
 from fairgear.methods.gear_paper.report import report_generator
+from fairgear.methods.trainable import check_trainable
 from fairgear.runs.config import RunConfig
 from fairgear.runs.folder import RunFolder
 from fairgear.runs.predictions import write_predictions

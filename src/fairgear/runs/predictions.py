@@ -15,7 +15,7 @@ from fairgear.auditing import Audit, person_ids
 from fairgear.files import replacing
 from fairgear.graph import SensitiveGraph, groups_of
 from fairgear.methods import Method
-from fairgear.methods.base import NetworkMethod
+from fairgear.methods.network_method import NetworkMethod
 from fairgear.metrics.disagreement import of_answer
 from fairgear.streams import NpyWriter, parquet_stream
 

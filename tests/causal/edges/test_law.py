@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from fairgear.causal import SyntheticSettings, sample
 from fairgear.causal.edges import EdgeLaw, Factual
 from fairgear.causal.fitted import FittedCausalModel
-from fairgear.causal.synthetic import SyntheticSettings, sample
 
 
 @pytest.mark.parametrize("groups", [2, 3])

@@ -9,22 +9,14 @@ import pytest
 import torch
 
 from fairgear.links.methods.tasks import FairDropTask
-from fairgear.training import History, Task
 from tests.links.methods.graphs import new, split_of
+from tests.methods.untrained import untrained
 
 
 @pytest.fixture
 def caught(monkeypatch: pytest.MonkeyPatch) -> list[FairDropTask]:
-    """The tasks of the fits to come, none of which is trained."""
-    tasks: list[FairDropTask] = []
-
-    def spy(task: Task, **arguments: Any) -> History:
-        assert isinstance(task, FairDropTask)
-        tasks.append(task)
-        return History()
-
-    monkeypatch.setattr("fairgear.methods.baselines.whole_graph.train", spy)
-    return tasks
+    """The tasks of the fits to come."""
+    return untrained(monkeypatch, FairDropTask)
 
 
 @pytest.mark.parametrize("batches", [{}, {"batch_size": 60, "fanout": 0}])

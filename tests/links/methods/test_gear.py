@@ -19,26 +19,17 @@ from fairgear.links import LinkGear, LinkSplit, split_links
 from fairgear.links.methods.tasks import GearPairTask
 from fairgear.methods.gear.family import learners
 from fairgear.testing import toy_graph
-from fairgear.training import History, Task
 from tests.links.methods.graphs import SETTINGS, split_of
+from tests.methods.gear.moves import ASSIGNMENT, whom_it_moves
+from tests.methods.untrained import untrained
 
 BATCHES: list[dict[str, Any]] = [{}, {"batch_size": 25}]
 
 
 @pytest.fixture
 def caught(monkeypatch: pytest.MonkeyPatch) -> list[GearPairTask]:
-    """The tasks of the fits to come, none of which is trained."""
-    tasks: list[GearPairTask] = []
-
-    def spy(task: Task, **arguments: Any) -> History:
-        assert isinstance(task, GearPairTask)
-        for module in task.modules.values():
-            module.eval()
-        tasks.append(task)
-        return History()
-
-    monkeypatch.setattr("fairgear.methods.baselines.whole_graph.train", spy)
-    return tasks
+    """The tasks of the fits to come."""
+    return untrained(monkeypatch, GearPairTask)
 
 
 def gear(**settings: Any) -> LinkGear:
@@ -65,20 +56,13 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(
     task.boundary.cut.fill_(0.1)
     torch.manual_seed(0)
     drawn = task._draw()
-    moved: list[tuple[Tensor, Tensor, Tensor]] = []
+    moved = whom_it_moves(monkeypatch)
     assert drawn.asked is not None
     batch = drawn.batch
     rows = torch.arange(150) if batch.rows is None else batch.rows
-    call = type(task.moved).__call__
-
-    def noted(self: Any, people: Tensor, model: Tensor, draw: Tensor) -> Tensor:
-        moved.append((people, model, draw))
-        return call(self, people, model, draw)
-
-    monkeypatch.setattr(type(task.moved), "__call__", noted)
     monkeypatch.setattr(task, "_draw", lambda: drawn)
     new = torch.randint(0, 2, (150,))[rows]
-    monkeypatch.setattr("fairgear.methods.gear.training.assignment", lambda *_: new)
+    monkeypatch.setattr(ASSIGNMENT, lambda *_: new)
     network = deepcopy(task.network)
     found = task.step(9)
 

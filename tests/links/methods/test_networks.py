@@ -22,26 +22,17 @@ from fairgear.links.base import Floats
 from fairgear.links.methods import LinkNetwork
 from fairgear.links.methods.tasks import CencPairTask, NiftyPairTask, PairTask
 from fairgear.testing import toy_graph
-from fairgear.training import Checkpoint, History, Task
+from fairgear.training import Checkpoint
 from tests.links.methods.graphs import NETWORKS, by_hand, fitted, homophilous, new, split_of
+from tests.methods.untrained import untrained
 
 BATCHES: list[dict[str, Any]] = [{}, {"batch_size": 20, "fanout": 3}]
 
 
 @pytest.fixture
 def caught(monkeypatch: pytest.MonkeyPatch) -> list[PairTask]:
-    """The tasks of the fits to come, none of which is trained."""
-    tasks: list[PairTask] = []
-
-    def spy(task: Task, **arguments: Any) -> History:
-        assert isinstance(task, PairTask)
-        for module in task.modules.values():
-            module.eval()
-        tasks.append(task)
-        return History()
-
-    monkeypatch.setattr("fairgear.methods.baselines.whole_graph.train", spy)
-    return tasks
+    """The tasks of the fits to come."""
+    return untrained(monkeypatch, PairTask)
 
 
 def scores(model: Any, split: LinkSplit) -> Floats:

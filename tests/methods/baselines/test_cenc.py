@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from fairgear import SensitiveGraph
 from fairgear.errors import ParameterError
 from fairgear.graph import undirected_edges
-from fairgear.methods.base import load_model
 from fairgear.methods.baselines.cenc import Cenc, CencConfig, CencTask
 from fairgear.methods.baselines.gnn import Gcn, GraphSage
 from fairgear.methods.baselines.neighbors import Links
@@ -30,6 +29,7 @@ from fairgear.methods.baselines.whole_graph import (
     WholeGraphConfig,
     WholeGraphTask,
 )
+from fairgear.methods.loading import load_model
 from fairgear.testing import CONTRACT, check_method
 from tests.graphs import random_graph
 

@@ -15,12 +15,13 @@ from torch import Tensor
 from fairgear import SensitiveGraph
 from fairgear.errors import GraphError
 from fairgear.graph import Attributes
-from fairgear.methods.base import METHODS, load_model
+from fairgear.methods.base import METHODS
 from fairgear.methods.baselines.cenc import CencConfig, CencTask
 from fairgear.methods.baselines.fairgnn import FairGnn, FairGnnTask
 from fairgear.methods.baselines.gnn import GraphSage
 from fairgear.methods.baselines.nifty import NiftySage, NiftyTask, flipped
 from fairgear.methods.baselines.whole_graph import WholeGraph
+from fairgear.methods.loading import load_model
 from tests.methods.numbers import aged
 
 NAMES = ("gcn", "graphsage", "gin", "nifty-gcn", "nifty-sage", "c-enc", "fairgnn")

@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from fairgear import SensitiveGraph
 from fairgear.methods.base import METHODS
+from fairgear.methods.baselines.linear import C_VALUES
 from fairgear.methods.baselines.tabular import (
-    C_VALUES,
     Boosting,
     Logistic,
     LogisticProjected,

@@ -12,17 +12,17 @@ from torch import Tensor
 
 from fairgear import SensitiveGraph
 from fairgear.errors import FileError, GraphError, NotFittedError, ParameterError
-from fairgear.methods.base import load_model
+from fairgear.methods.baselines.linear import LinearLogits
 from fairgear.methods.baselines.tabular import (
     Boosting,
     BoostingConfig,
-    LinearLogits,
     Logistic,
     LogisticConfig,
     LogisticProjected,
     LogisticResidual,
     Tabular,
 )
+from fairgear.methods.loading import load_model
 from fairgear.settings import Config
 from fairgear.tensor_files import read_tensors, write_tensors
 from tests.methods.baselines import tabular_people

@@ -14,13 +14,13 @@ from torch import Tensor
 from fairgear import SensitiveGraph
 from fairgear.causal.local import LocalWorld
 from fairgear.errors import GraphError
-from fairgear.methods.base import load_model
 from fairgear.methods.baselines.gnn import GraphSage
 from fairgear.methods.features import FeatureScaler
 from fairgear.methods.gear.estimator import Gear
 from fairgear.methods.gear.family import Family, MovedPeople, learners
 from fairgear.methods.gear.loss import assignment
 from fairgear.methods.gear.training import GearTask
+from fairgear.methods.loading import load_model
 from fairgear.methods.ranks import RankScores
 from tests.graphs import random_graph
 from tests.methods.gear.tiny import tiny

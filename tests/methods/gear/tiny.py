@@ -8,6 +8,8 @@ from fairgear.graph import SensitiveGraph, closed_neighborhood_mean
 from fairgear.methods import Gear
 
 TINY: dict[str, Any] = {"dim": 16, "steps": 20, "learning_rate": 0.01, "device": "cpu"}
+# Steps of everybody, and of some.
+BATCHES: list[dict[str, Any]] = [{}, {"batch_size": 30, "fanout": 3}]
 
 
 def tiny(**settings: Any) -> Gear:

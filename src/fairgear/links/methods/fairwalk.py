@@ -19,8 +19,9 @@ from fairgear.links.methods.settings import FairWalkConfig
 from fairgear.links.methods.walker import Contexts, Walker, WalkTask
 from fairgear.links.origin import SplitOrigin
 from fairgear.links.split import LinkSplit
-from fairgear.methods.base import FitCheckpoints, check_sensitive, run_key
+from fairgear.methods.fit_checkpoints import FitCheckpoints, run_key
 from fairgear.methods.thresholds import HALF, most_accurate
+from fairgear.methods.trainable import check_sensitive
 from fairgear.progress import bar
 from fairgear.tensor_files import damaged
 from fairgear.training import History, seeded, train

@@ -32,13 +32,14 @@ from fairgear.links.methods.tasks import (
 )
 from fairgear.links.pairs import Pairs, check_ends, pair_keys
 from fairgear.links.split import LinkSplit
-from fairgear.methods.base import FitCheckpoints, check_sensitive, run_key
 from fairgear.methods.baselines.cenc import LAYERS, Cenc
 from fairgear.methods.baselines.gnn import Gcn, GraphSage
 from fairgear.methods.baselines.layers import LayeredEncoder
 from fairgear.methods.baselines.nifty import NiftyGcn, NiftySage
 from fairgear.methods.baselines.whole_graph import WholeGraph
+from fairgear.methods.fit_checkpoints import FitCheckpoints, run_key
 from fairgear.methods.gear.estimator import Gear
+from fairgear.methods.trainable import check_sensitive
 
 # Methods for links that can have a number as sensitive attribute, for messages.
 WITH_NUMBERS = ("gear", "graphsage", "gcn", "nifty-sage", "nifty-gcn", "c-enc", "logistic")

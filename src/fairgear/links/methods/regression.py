@@ -12,7 +12,7 @@ from fairgear.graph import SensitiveGraph
 from fairgear.links.base import Floats
 from fairgear.links.methods.base import CanonicalScorer
 from fairgear.links.pairs import Pairs
-from fairgear.methods.baselines.tabular import LinearLogits, chosen_regression
+from fairgear.methods.baselines.linear import LinearLogits, chosen_regression
 from fairgear.methods.features import spread_of
 from fairgear.methods.heads import BINARY_HEAD
 from fairgear.methods.thresholds import validation_subset

@@ -16,15 +16,12 @@ from torch import Tensor, nn
 from fairgear.causal import LocalWorld, Surroundings
 from fairgear.graph import SensitiveGraph, rows_of
 from fairgear.graph.targets import KINDS
-from fairgear.methods.base import (
-    FitCheckpoints,
-    NetworkMethod,
-    Scores,
-    run_key,
-)
+from fairgear.methods.base import Scores
 from fairgear.methods.baselines.neighbors import Links, Neighbors, NodeBatch
 from fairgear.methods.features import FeatureScaler
+from fairgear.methods.fit_checkpoints import FitCheckpoints, run_key
 from fairgear.methods.heads import BINARY_HEAD, Head
+from fairgear.methods.network_method import NetworkMethod
 from fairgear.methods.ranks import RankScores
 from fairgear.nn import objectives
 from fairgear.nn.sens_code import SensCode

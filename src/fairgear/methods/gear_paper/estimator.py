@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from fairgear import distributed
 from fairgear.graph import SensitiveGraph
 from fairgear.graph.targets import KINDS
-from fairgear.methods.base import METHODS, FitCheckpoints, run_key
+from fairgear.methods.base import METHODS
 from fairgear.methods.ego_method import EGOS_FOLDER, EgoMethod
 from fairgear.methods.egos import EgoGenerator
 from fairgear.methods.features import FeatureScaler
+from fairgear.methods.fit_checkpoints import FitCheckpoints, run_key
 from fairgear.methods.gear_paper.config import GearPaperConfig, VaeConfig
 from fairgear.methods.gear_paper.generator import FlipOnly, VaeGenerator
 from fairgear.methods.gear_paper.generator_training import VaeTask

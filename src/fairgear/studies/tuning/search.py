@@ -14,7 +14,7 @@ from typing import Any
 from fairgear.errors import FileError, GraphError
 from fairgear.files import alone_in
 from fairgear.methods import METHODS
-from fairgear.methods.base import check_trainable
+from fairgear.methods.trainable import check_trainable
 from fairgear.progress import bar
 from fairgear.studies.engine import check_jobs, finished
 from fairgear.studies.judging.sampler import MAXIMIZE, MINIMIZE, STARTUP, check_optuna, suggest

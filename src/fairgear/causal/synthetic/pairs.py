@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairgear.causal.synthetic.mechanism import STEP, SyntheticMechanism
+from fairgear.causal.synthetic.settings import SyntheticSettings
 from fairgear.graph import SensitiveGraph, undirected_edges
 from fairgear.progress import bar
-
-if TYPE_CHECKING:
-    from fairgear.causal.synthetic import SyntheticSettings
 
 # A block of 2,048 × 16,384 float32 products is 128 MiB, whatever the number of nodes.
 _ROWS, _COLUMNS = 2048, 16384
@@ -122,6 +120,15 @@ class SyntheticPairs:
         pairs, n = self._found[0], len(self._latent)
         ends, order = pairs.flatten().sort(stable=True)
         return torch.searchsorted(ends, torch.arange(n + 1)), order % max(pairs.shape[1], 1)
+
+
+def pairs_of(mechanism: SyntheticMechanism, latent: Tensor) -> SyntheticPairs:
+    """The pairs of a sampled graph."""
+    w = mechanism.w.to(latent.device)
+    # Steps of 2⁻²⁰: tanh may round otherwise on another machine, or at another place of a row.
+    scaled = torch.tanh(mechanism.own_scores(latent) / w.square().sum().sqrt())
+    pull = mechanism.settings.reach * (scaled / STEP).round() * STEP
+    return SyntheticPairs(mechanism.traits(latent), mechanism.settings, pull)
 
 
 def _cosine_pairs(
