@@ -18,7 +18,14 @@ from fairgear.testing import toy_graph
 NETWORK: dict[str, Any] = {"dim": 16, "steps": 40, "validate_every": 20, "learning_rate": 0.02}
 # Methods that are not listed run with their defaults.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "gear": {"dim": 16, "steps": 40, "learning_rate": 0.02},
+    "gear": {
+        "dim": 16,
+        "steps": 40,
+        "learning_rate": 0.02,
+        # All that a fit can do.
+        "encoder": "graphsage",
+        "views": True,
+    },
     "graphsage": NETWORK,
     "gcn": NETWORK,
     "nifty-sage": {**NETWORK, "drop_edges": 0.1},

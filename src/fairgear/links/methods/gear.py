@@ -14,8 +14,8 @@ from fairgear.settings import settings_of
 class LinkGear(LinkNetwork):
     """A graph network whose predicted links are alike under a family of causal models.
 
-    People are seen, moved and chosen as `fairgear.Gear` does it, without labels. What stays alike
-    is the answer for each training pair, and for as many others of the same people.
+    People are moved and chosen as `fairgear.Gear` does it, without labels. What stays alike is the
+    answer for each training pair, and for as many others of the same people.
 
     After `fit`:
 
@@ -31,13 +31,16 @@ class LinkGear(LinkNetwork):
         head: how two representations give a logit: dot, bilinear or mlp.
         shared_neighbours: whether the head also reads how many neighbours two people share, and how
             many they have.
-        encoder: graphsage, gcn or gin; mlp reads no graph.
+        encoder: mlp reads no edges: the graph then counts by shared neighbours alone. graphsage,
+            gcn and gin read their neighbours' features.
         layers: of the encoder: how many hops it sees.
         dim: dimension of the representations.
         dropout: in training.
         fairness_weight: weight λ of the inconsistency; 0 for none.
-        views: whether people are seen as the family moves them, too. Off, more answers change.
-        edge_noise: where people are moved, up to this share of the edges is left out.
+        views: whether people are seen as the family moves them, too: fewer answers change where
+            the family is right.
+        edge_noise: where people are moved, the encoder reads the graph without up to this share of
+            the edges.
         r2_limit: R² between predicted links and s around both ends that is allowed on the
             validation pairs: "labels" for that of the links, a number for less, 1 for any.
         learning_rate: the highest, of Adam.
@@ -69,13 +72,13 @@ class LinkGear(LinkNetwork):
         *,
         causal: str | Sequence[str] = "family",
         head: str = "dot",
-        shared_neighbours: bool = False,
-        encoder: str = "graphsage",
+        shared_neighbours: bool = True,
+        encoder: str = "mlp",
         layers: int = 2,
         dim: int = 64,
         dropout: float = 0.2,
         fairness_weight: float = 5.0,
-        views: bool = True,
+        views: bool = False,
         edge_noise: float = 0.5,
         r2_limit: float | str = "labels",
         learning_rate: float = 0.01,

@@ -46,7 +46,9 @@ class LinkGearConfig(PairSettings, GearConfig):
         64
     """
 
-    encoder: Annotated[str, OneOf("graphsage", "gcn", "gin", "mlp")] = "graphsage"
+    shared_neighbours: bool = True
+    encoder: Annotated[str, OneOf("graphsage", "gcn", "gin", "mlp")] = "mlp"
+    views: bool = False
 
 
 @dataclass(frozen=True)
