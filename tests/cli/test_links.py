@@ -82,7 +82,8 @@ def test_from_an_edge_list_to_a_report(here: Path, capsys: pytest.CaptureFixture
     order = graph.node_id.tolist()
     np.testing.assert_allclose(kept.loc[order, "score"], scores, atol=1e-6)
     # Another audit of it finds the same.
-    assert main(["audit", "one", "--out", "again", "--self-people", "20"]) == 0
+    few = ["--self-people", "20", "--what-if-people", "3"]
+    assert main(["audit", "one", "--out", "again", *few]) == 0
     found = json.loads((here / "again" / "audit.json").read_text())
     assert 0 <= found["metrics"]["delta_cf"] <= 1
 
