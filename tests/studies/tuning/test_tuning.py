@@ -152,8 +152,8 @@ def test_figures_are_those_of_an_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     utility, flips = [], []
     for worlds in judging_worlds(one.tuning):
         model = METHODS["logistic"](seed=0, threshold="validation", C=0.5, ranks=True)
-        few = {"self_people": 0, "affected_people": 0, "what_if_people": 0}
-        result = audit(model.fit(worlds.graph), worlds, **few)  # type: ignore[arg-type]  # by name
+        nobody: dict[str, Any] = {"affected_people": 0, "self_people": 0, "what_if_people": 0}
+        result = audit(model.fit(worlds.graph), worlds, **nobody)
         people = result.people
         utility.append(roc_auc_score(people["y"], people["score"]))
         flips.append(result.metrics["delta_cf_max"])
