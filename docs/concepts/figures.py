@@ -46,7 +46,9 @@ def measures() -> dict[str, dict[str, list[float]]]:
     }
     worlds, found = fg.auditing.Worlds(graph), {}
     for name, model in models.items():
-        audit = fg.audit(model, worlds, self_people=100, other_causal_models=False)
+        audit = fg.audit(
+            model, worlds, self_people=100, what_if_people=0, other_causal_models=False
+        )
         keys = ("accuracy", "delta_dp", "delta_cf_self")
         found[name] = {key: [audit.metrics[key], *audit.intervals[key]] for key in keys}
     return found
@@ -59,7 +61,7 @@ def family() -> dict[str, list[float]]:
     graph = fg.graph.split(graph, seed=0)
     rows, x, y = graph.train_mask.numpy(), graph.x.numpy(), graph.y.numpy()
     model = LogisticRegression(max_iter=1000).fit(x[rows], y[rows])
-    audit = fg.audit(model, graph, nodes=torch.arange(len(x)), self_people=0)
+    audit = fg.audit(model, graph, nodes=torch.arange(len(x)), self_people=0, what_if_people=0)
     assert audit.causal_models is not None
     wanted = [row for row in audit.causal_models.rows if not row.part]
     return {row.model: [row.rate, *row.interval] for row in wanted}

@@ -134,7 +134,7 @@ def test_nothing_is_changed_by_asking(graph: SensitiveGraph) -> None:
     weights = {name: value.clone() for name, value in module.state_dict().items()}
     drawn = torch.get_rng_state()
     for model in (module, overwriting, Everything()):
-        audit(model, worlds, self_people=2)
+        audit(model, worlds, self_people=2, what_if_people=2)
     assert [world.fingerprint() for world in every_world(worlds)] == before
     assert all(part.training for part in module.modules())
     assert all(torch.equal(value, weights[name]) for name, value in module.state_dict().items())

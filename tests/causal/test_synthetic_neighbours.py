@@ -91,7 +91,9 @@ def test_who_reads_the_latent_flips_nobody_but_those_whose_label_changes() -> No
     graph = fg.datasets.load("synthetic-neighbours", n=400, threshold=0.7)
     worlds = fg.auditing.Worlds(graph)
     own, whole = (
-        fg.audit(Equation(graph, own=own), worlds, other_causal_models=False).metrics
+        fg.audit(
+            Equation(graph, own=own), worlds, what_if_people=0, other_causal_models=False
+        ).metrics
         for own in (True, False)
     )
     assert own["delta_cf"] == own["delta_cf_self"] == own["delta_cf_neighbor"] == 0

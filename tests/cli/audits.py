@@ -13,10 +13,10 @@ import pytest
 from fairgear.cli import main
 
 FILES = {"audit.json", "people.parquet", "people.csv", "report.html", "model-card.md", "SHA256SUMS"}
-# Little to do: one draw, two people alone, no other causal model.
+# Little to do: one draw, two people alone, two one by one, no other causal model.
 # What a quick audit or run does not measure.
 UNUSUAL = [f"delta_cf_{which}" for which in ("min", "max", "any", "all", "released")]
-QUICK = ["--draws", "1", "--self-people", "2", "--no-other-causal-models"]
+QUICK = ["--draws", "1", "--self-people", "2", "--what-if-people", "2", "--no-other-causal-models"]
 COLUMNS = ["--label", "approved", "--sensitive", "sex"]
 OWN = ["people.csv", *COLUMNS, "--edges", "friends.csv"]
 

@@ -101,7 +101,7 @@ def test_whatever_the_system_refuses_is_one_line(
 
 
 def test_results_that_nobody_can_take_are_one_line() -> None:
-    command = [sys.executable, "-m", "fairgear", "methods", "list"]
+    command = [sys.executable, "-m", "fairgear", "cache", "list"]
     with open("/dev/full", "w") as full:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 1

@@ -57,7 +57,8 @@ def test_own_data_in_their_own_words(tmp_path: Path) -> None:
 def test_a_diagram_of_ones_own(tmp_path: Path) -> None:
     Path("mine.yaml").write_text("parents:\n  job: [sex]\n  income: [sex, job]\nresolving: [job]\n")
     typed = ["typed_models:copies", *OWN, "--nodes", "all", "--draws", "1", "--self-people", "3"]
-    assert audit(*typed, "--causal", "mine.yaml", "--fail-if", "delta_cf > 2e-9", out=tmp_path) == 3
+    typed += ["--what-if-people", "2", "--causal", "mine.yaml"]
+    assert audit(*typed, "--fail-if", "delta_cf > 2e-9", out=tmp_path) == 3
     found = results(tmp_path)
     assert found["diagnostics"]["diagram"] == {"job": ["sex"], "income": ["sex", "job"], "sex": []}
     assert found["diagnostics"]["resolving"] == ["job"]
@@ -81,14 +82,15 @@ def test_own_data_without_labels(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def run(here: Path) -> Path:
     """A run on one's own data, with another seed than the usual one."""
-    typed = [*OWN, "--seed", "3", *small(20)]
+    Path("few.yaml").write_text("what_if_people: 4\n")
+    typed = [*OWN, "--seed", "3", *small(20), "--config", "few.yaml"]
     assert main(["run", *typed, "--out", "run"]) == 0
     return here / "run"
 
 
 def test_a_run_is_audited_on_the_people_that_it_kept(run: Path, tmp_path: Path) -> None:
     """Without a word on data, split or seed: the audit finds them, and the run's own numbers."""
-    assert audit("run", out=tmp_path) == 0
+    assert audit("run", "--what-if-people", "4", out=tmp_path) == 0
     found = results(tmp_path)
     ran = json.loads((run / "audit.json").read_text())
     assert (found["setup"]["dataset"], found["setup"]["seed"]) == ("people", 3)

@@ -67,7 +67,8 @@ def test_two_processes_give_what_one_gives_and_the_command_runs(
     assert main([*words, "--jobs", "0", "--out", "two", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found
     assert Path("two/tuning.html").read_text(encoding="utf-8") == page
-    assert main([*shlex.split(command)[1:], "--out", "run"]) == 0
+    # With a smaller audit.
+    assert main([*shlex.split(command)[1:], "--quick", "--out", "run"]) == 0
     config = read_yaml(Path("run/config.yaml"))
     for name, value in found["chosen"]["settings"].items():
         assert config["settings"][name] == value

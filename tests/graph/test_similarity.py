@@ -85,9 +85,9 @@ def test_edges_lost_and_gained_are_those_between_two_tables(
     seed: int, count: int, values: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    table = rng.integers(0, values + 1, (400, 3)) / 3
+    table = rng.integers(0, values + 1, (200, 3)) / 3
     built = SimilarityRule(0.8).build(table)
-    rows = rng.choice(400, count, replace=False)
+    rows = rng.choice(200, count, replace=False)
     after = table.copy()
     after[rows] = rng.integers(0, values + 2, (count, 3)) / 3
     found = built.changes(rows, after[rows])
@@ -97,7 +97,7 @@ def test_edges_lost_and_gained_are_those_between_two_tables(
         assert built.closest is not None
         have = np.isin(built.nearest, rows).sum()
         would = (cdist(after, after[rows], "sqeuclidean") < built.closest[:, None]).sum()
-        assert have > max(400 // module._FEW, 8) or would > 100
+        assert have > max(200 // module._FEW, 8) or would > 50
         return
     before, new = pairs(built.edge_index), pairs(similarity_edges(after, 0.8))
     lost, gained = ({(i, j) for i, j in part.T.tolist()} for part in found)

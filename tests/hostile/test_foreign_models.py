@@ -76,7 +76,15 @@ def test_the_command_line_takes_it(here: Path) -> None:
     out = Path("out")
     typed = ["run", "synthetic", "--method", "planted_code:Planted", "--quick", "--out", str(out)]
     assert main(typed) == 0
-    audit = ["audit", str(out), "--self-people", "5", "--no-other-causal-models"]
+    audit = [
+        "audit",
+        str(out),
+        "--self-people",
+        "5",
+        "--what-if-people",
+        "1",
+        "--no-other-causal-models",
+    ]
     assert main([*audit, "--out", "audited"]) == 2
     assert main([*audit, "--method", "planted_code:Planted", "--out", "audited"]) == 0
     files = json.loads(Path("audited/audit.json").read_text())["provenance"]["files"]

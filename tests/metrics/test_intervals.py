@@ -17,6 +17,7 @@ from fairgear.metrics import (
     weighted_auroc,
 )
 from fairgear.metrics.inputs import MOST_CLUSTERS, Floats, Integers, pooled
+from fairgear.metrics.intervals import multiplicities
 from fairgear.metrics.rates import effective_size, exact_interval
 
 
@@ -84,6 +85,17 @@ def test_many_nodes_are_resampled_a_few_rows_at_a_time(monkeypatch: pytest.Monke
     whole = cluster_bootstrap(statistic, clusters, draws=40)
     monkeypatch.setattr("fairgear.metrics.intervals.CHUNK", 2000)
     assert tuple(cluster_bootstrap(statistic, clusters, draws=40)) == pytest.approx(tuple(whole))
+
+
+def test_resamples_that_are_kept_are_those_that_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    label = np.arange(300) % 40
+    first = multiplicities(label, draws=50, seed=3)
+    first[:] = 0
+    again, other = multiplicities(label, draws=50, seed=3), multiplicities(label, draws=50, seed=4)
+    monkeypatch.setattr("fairgear.metrics.intervals.KEPT", 0)
+    assert np.array_equal(again, multiplicities(label, draws=50, seed=3))
+    assert np.array_equal(again.sum(axis=1), np.full(50, 40))
+    assert not np.array_equal(again, other)
 
 
 def test_where_the_bootstrap_is_undefined() -> None:

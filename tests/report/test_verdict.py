@@ -48,7 +48,7 @@ def by_chance(graph: SensitiveGraph) -> Tensor:
 
 @cache
 def audited(model: Callable[[SensitiveGraph], Tensor], family: bool = False) -> Audit:
-    return audit(model, worlds(), other_causal_models=family, affected_people=0)
+    return audit(model, worlds(), other_causal_models=family, affected_people=0, what_if_people=0)
 
 
 def text_of(found: Audit) -> str:

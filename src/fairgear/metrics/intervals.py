@@ -15,8 +15,10 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from fairgear.errors import ParameterError, UndefinedMetricWarning
@@ -36,6 +38,8 @@ from fairgear.metrics.utility import weighted_auroc
 MAX_UNDEFINED = 0.1
 # Weights held at once, 32 MB.
 CHUNK = 4_000_000
+# Weights that are kept for the next time, in a byte each: 64 MB of 32 different ones.
+KEPT = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -126,8 +130,16 @@ def multiplicities(clusters: Integers, *, draws: int, seed: int) -> Floats:
     if draws < 2:
         raise ParameterError("draws", draws, "at least 2", "use 1000 for a report")
     count = int(clusters.max()) + 1
+    drawn = _drawn if draws * count <= KEPT else _drawn.__wrapped__
+    return drawn(count, draws, seed).astype(np.float64)
+
+
+@lru_cache(maxsize=32)
+def _drawn(count: int, draws: int, seed: int) -> NDArray[np.unsignedinteger]:
+    """The same for so many clusters; an audit asks for those of each group again and again."""
     rng = np.random.default_rng(seed)
-    return rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(np.float64)
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=draws)
+    return drawn.astype(np.min_scalar_type(drawn.max()))
 
 
 def over_nodes(statistic: Statistic, weights: Floats, clusters: Integers) -> Floats:

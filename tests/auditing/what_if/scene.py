@@ -59,7 +59,7 @@ class Reads(FakeModel):
 
 
 def explored(
-    model: FakeModel, graph: SensitiveGraph | Worlds, people: int = 12, **more: Any
+    model: FakeModel, graph: SensitiveGraph | Worlds, people: int = 8, **more: Any
 ) -> Audit:
     few = {"affected_people": 0, "probes": False, "what_if_people": people}
     return audit(Near(model), graph, **{**few, **more})

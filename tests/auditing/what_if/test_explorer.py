@@ -125,7 +125,8 @@ def _learners(graph: SensitiveGraph) -> np.ndarray | None:
 def worlds_of(kind: str) -> list[tuple[ExplainedPerson, State, SensitiveGraph]]:
     what_if = found(kind)
     made = []
-    for person in what_if.people[:3] + what_if.people[-2:]:
+    # Two of the most affected, and one of the others.
+    for person in what_if.people[:2] + what_if.people[-1:]:
         for one in person.states:
             if what_if.others[one.others].startswith("half") and person.hidden:
                 continue
@@ -155,7 +156,7 @@ def test_every_state_is_that_of_the_whole_graph(kind: str) -> None:
         assert set(links.gone) == before - after
         assert set(links.new) == after - before
         assert rows[0] == row
-    assert len(what_if.people) == 12
+    assert len(what_if.people) == 8
 
 
 def joined(graph: SensitiveGraph, rows: list[int]) -> set[tuple[int, ...]]:
@@ -215,9 +216,9 @@ def test_the_most_affected_and_others(kind: str) -> None:
     )
     people = found(kind).people
     affected = [one.node_id for one in people if one.chosen == "affected"]
-    assert affected == order["node_id"].tolist()[:6]
+    assert affected == order["node_id"].tolist()[:4]
     drawn = [one.node_id for one in people if one.chosen == "random"]
-    assert len(set(drawn) - set(affected)) == 6
+    assert len(set(drawn) - set(affected)) == 4
 
 
 def test_members_are_who_is_linked_with_the_own_value_alone() -> None:
@@ -256,7 +257,7 @@ def test_half_of_the_neighbours() -> None:
             values = person.attributes[state(person, others=at).attributes]
             assert sum(values[place] for place in shown) == math.ceil(len(near) / 2)
             seen += 1
-    assert seen > 5
+    assert seen > 3
 
 
 def test_the_same_for_rows_in_another_order() -> None:
@@ -286,7 +287,7 @@ def test_several_classes_and_numbers_as_labels() -> None:
     for settings in ({"classes": 3}, {"number": True}):
         graph = split(sample(SyntheticSettings(n=200, d_z=8, d=4, threshold=0.3, **settings)))
         model = fg.methods.METHODS["graphsage"](steps=20).fit(graph)
-        audit = fg.audit(model, graph, draws=1, what_if_people=8, affected_people=0, probes=False)
+        audit = fg.audit(model, graph, draws=1, what_if_people=4, affected_people=0, probes=False)
         people, worlds = audit.people.set_index("node_id"), Worlds(graph, draws=1)
         what_if = what_if_of(audit)
         for person in what_if.people:

@@ -116,7 +116,7 @@ def test_on_its_home_ground_the_residual_never_flips_and_the_evaluation_says_whe
         "sixty-twenty-twenty",
     )
     found = {
-        kind: fg.audit(kind(C=1.0).fit(graph), graph, draws=1, self_people=5)
+        kind: fg.audit(kind(C=1.0).fit(graph), graph, draws=1, self_people=5, what_if_people=0)
         for kind in (LogisticResidual, LogisticUnaware)
     }
     assert found[LogisticResidual].metrics["delta_cf"] == 0

@@ -116,7 +116,8 @@ def test_a_row_is_an_audit_of_the_sealed_people(study: Study) -> None:
     row = next(row for row in study.open() if row["method"] == "plain" and row["seed"] == 0)
     worlds = opening.judged_worlds(study.plan, toy.TINY, row["seed"], rehearsal=False)
     model = study.plan.methods["plain"].build(json.loads(row["settings"]), row["seed"], "cpu")
-    found = audit(model.fit(worlds.graph), worlds, affected_people=0, probes=False, self_people=0)
+    nobody: dict[str, Any] = {"affected_people": 0, "self_people": 0, "what_if_people": 0}
+    found = audit(model.fit(worlds.graph), worlds, probes=False, **nobody)
     for name in ("auroc", "accuracy", "f1", "r2", "delta_dp", "delta_eo"):
         assert row[name] == pytest.approx(found.metrics[name])
         assert json.loads(row["intervals"])[name] == pytest.approx(list(found.intervals[name]))

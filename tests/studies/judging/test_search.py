@@ -169,7 +169,8 @@ def test_scores_are_those_of_an_audit() -> None:
     found = module.score(search, settings, "cpu")
     (worlds,) = module.inner_worlds(search.plan, toy.TINY)
     model = search.contestant.build(settings, 0, "cpu").fit(worlds.graph)
-    result = audit(model, worlds, affected_people=0, probes=False, self_people=0)
+    nobody: dict[str, Any] = {"affected_people": 0, "self_people": 0, "what_if_people": 0}
+    result = audit(model, worlds, probes=False, **nobody)
     people = result.people
     assert found["auroc"] == pytest.approx(roc_auc_score(people["y"], people["score"]))
     assert result.causal_models is not None

@@ -152,7 +152,8 @@ def test_figures_are_those_of_an_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     utility, flips = [], []
     for worlds in judging_worlds(one.tuning):
         model = METHODS["logistic"](seed=0, threshold="validation", C=0.5, ranks=True)
-        result = audit(model.fit(worlds.graph), worlds, self_people=0, affected_people=0)
+        nobody: dict[str, Any] = {"affected_people": 0, "self_people": 0, "what_if_people": 0}
+        result = audit(model.fit(worlds.graph), worlds, **nobody)
         people = result.people
         utility.append(roc_auc_score(people["y"], people["score"]))
         flips.append(result.metrics["delta_cf_max"])
@@ -186,7 +187,8 @@ def test_an_interrupted_search_gives_the_same_trials(
     # So that later rounds follow from earlier ones.
     monkeypatch.setattr(search, "STARTUP", 2)
     monkeypatch.setattr(search, "ROUND", 2)
-    whole = figures(search.carry_out(tuning(6), tmp_path / "whole"))
+    six, four = (tuning(trials, halves=1) for trials in (6, 4))
+    whole = figures(search.carry_out(six, tmp_path / "whole"))
     assert [row["number"] for row in whole if row["kind"] == TRIAL] == list(range(6))
     calls: list[Any] = []
 
@@ -200,12 +202,12 @@ def test_an_interrupted_search_gives_the_same_trials(
     out = tmp_path / "parts"
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            search.carry_out(tuning(6), out)
-    assert figures(search.carry_out(tuning(6), out)) == whole
+            search.carry_out(six, out)
+    assert figures(search.carry_out(six, out)) == whole
     count = len(calls)
     # Finished: nothing is done again, and fewer trials are a part of them.
-    assert figures(search.carry_out(tuning(6), out, jobs=0)) == whole
-    fewer = figures(search.carry_out(tuning(4), out))
+    assert figures(search.carry_out(six, out, jobs=0)) == whole
+    fewer = figures(search.carry_out(four, out))
     assert fewer == [row for row in whole if row["kind"] != TRIAL or row["number"] < 4]
     assert len(calls) == count
 

@@ -54,9 +54,9 @@ class CommandAdapter(Adapter):
         >>> import fairgear as fg
         >>> from fairgear.auditing import CommandAdapter
         >>> from fairgear.testing import toy_graph
-        >>> read = "import sys, pandas as pd; people = pd.read_csv(sys.argv[1] + '/nodes.csv'); "
-        >>> write = "people.assign(score=people.x0 * 0)[['node_id', 'score']].to_csv(sys.argv[2])"
-        >>> command = f'{sys.executable} -c "{read + write}" {{graph}} {{scores}}'
+        >>> read = "import sys; _, *rows = open(sys.argv[1] + '/nodes.csv').read().split(); "
+        >>> write = "print('node_id,score'); [print(row.split(',')[0] + ',0.7') for row in rows]"
+        >>> command = f'{sys.executable} -c "{read + write}" {{graph}}'
         >>> model = CommandAdapter(command, name="constant")
         >>> quick = {"self_people": 0, "affected_people": 0, "other_causal_models": False}
         >>> fg.audit(model, toy_graph(), what_if_people=0, draws=1, **quick).metrics["delta_cf"]
