@@ -17,6 +17,7 @@ from fairgear.hashing import pair_uniform
 from fairgear.links import PairScorer, lists, search, top_lists
 from fairgear.links.methods.heads import HEADS, PairNetwork
 from fairgear.links.methods.network import NetworkScorer
+from fairgear.links.methods.shared import SharedNeighbours
 from tests.graphs import linked_graph, random_graph
 
 
@@ -220,22 +221,50 @@ def test_vectors_that_are_not_finite_are_refused() -> None:
 
 
 @pytest.mark.parametrize("head", ["dot", "bilinear", "mlp"])
-@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("links", ["undirected", "directed", "weighted"])
 @pytest.mark.parametrize("scale", [1.0, 20.0])
+@pytest.mark.parametrize("weights", [None, [1.5, -0.4], [-1.5, 0.4]])
 def test_networks_put_the_same_people_first_by_their_vectors(
-    head: str, directed: bool, scale: float
+    head: str, links: str, scale: float, weights: list[float] | None
 ) -> None:
-    graph = linked_graph(directed=directed, weighted=False)
+    graph = linked_graph(directed=links == "directed", weighted=links == "weighted")
+    graph = graph.permute(torch.randperm(len(graph.x), generator=torch.Generator().manual_seed(3)))
     torch.manual_seed(0)
-    network = PairNetwork(nn.Identity(), HEADS[head](6, directed))
-    scorer = NetworkScorer(graph, scale * torch.randn(30, 6), network)
+    network = PairNetwork(nn.Identity(), HEADS[head](6, graph.directed), len(weights or []))
+    shared = None
+    if network.shared is not None:
+        network.shared.data = scale * torch.tensor(weights)
+        shared = SharedNeighbours(graph)
+    scorer = NetworkScorer(graph, scale * torch.randn(30, 6), network, shared)
     if scale > 1 and head == "dot":
-        # Their probabilities are all alike.
+        # Probabilities of several people are all alike.
         assert np.sort(scorer.block(torch.tensor([4]))[0])[-2] == 1
     rows = torch.tensor([4, 17])
-    found = top_lists(scorer, rows, 8, exclude=graph)
-    assert (scorer.vectors() is None) == (head == "mlp")
     ranking = scorer.ranking()
-    assert found.tolist() == [by_sorting(ranking, int(row), 8, graph) for row in rows]
+    for excluded in (graph, None):
+        found = top_lists(scorer, rows, 8, exclude=excluded)
+        assert found.tolist() == [by_sorting(ranking, int(row), 8, excluded) for row in rows]
+    assert (scorer.vectors() is None) == (head == "mlp")
     ends = torch.tensor([[4, 17, 2], [5, 3, 9]])
     np.testing.assert_allclose(expit(ranking.pairs(ends)), scorer.pairs(ends))
+
+
+@given(seed=st.integers(0, 10_000), k=st.integers(1, 20))
+def test_scores_that_are_no_products_are_exceptions(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    apart = np.triu(rng.random((30, 30)) < rng.random(), 1)
+    more = np.where(apart | apart.T, np.round(2 * rng.normal(size=(30, 30))), 0)
+
+    class Some(Dots):
+        def pairs(self, ends: Tensor) -> NDArray[np.float64]:
+            found: NDArray[np.float64] = super().pairs(ends) + more[tuple(ends.numpy())]
+            return found
+
+        def exceptions(self, rows: Tensor) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            places, others = np.nonzero(more[rows.numpy()])
+            return places, others
+
+    graph = random_graph(seed=seed % 5)
+    scorer, rows = Some(graph), torch.arange(30)
+    found = top_lists(scorer, rows, k, exclude=graph)
+    assert found.tolist() == [by_sorting(scorer, int(row), k, graph) for row in rows]

@@ -19,7 +19,7 @@ from fairgear.auditing.adapters.graph_models import own_copy
 from fairgear.errors import FairgearError, ParameterError
 from fairgear.graph import SensitiveGraph
 from fairgear.links.base import LinkModel, PairScorer
-from fairgear.metrics.inputs import Floats
+from fairgear.metrics.inputs import Floats, Integers
 
 _KINDS = (
     "a fitted LinkModel; a callable of (graph, pairs); a torch module with encode(x, edge_index) "
@@ -164,6 +164,10 @@ class _Checked(PairScorer):
     def vectors(self) -> tuple[Tensor, Tensor] | None:
         with self._model.calling(self._world, "check the model on this graph"):
             return self._inner.vectors()
+
+    def exceptions(self, rows: Tensor) -> tuple[Integers, Integers]:
+        with self._model.calling(self._world, "check the model on this graph"):
+            return self._inner.exceptions(rows)
 
     def ranking(self) -> PairScorer:
         with self._model.calling(self._world, "check the model on this graph"):

@@ -16,6 +16,7 @@ from fairgear.links.split import LinkSplit
 from fairgear.registry import Registry
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 class PairScorer(ABC):
@@ -53,6 +54,13 @@ class PairScorer(ABC):
         function that strictly rises, lists are found without scoring everybody.
         """
         return None
+
+    def exceptions(self, rows: Tensor) -> tuple[Integers, Integers]:
+        """Those with whom some people's scores are not the products of `vectors`, few of all.
+
+        Places in `rows`, and rows.
+        """
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 
     def ranking(self) -> PairScorer:
         """What lists are made by: the same order, where these scores would round to equal ones."""

@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 # Scores held at a time: a block of 2²² in float64 is 32 MiB, and ranking it needs a few such.
 _CELLS = 2**22
+# People by whom it is decided how many lists are made at once.
+_LOOKED_AT = 64
 
 
 def top_lists(
@@ -85,15 +87,17 @@ class _Blocks:
 
 
 class _Products:
-    """The same lists where scores are products of vectors."""
-
-    size = ROWS
+    """The same lists where scores are products of vectors, but for some pairs."""
 
     def __init__(
         self, scorer: PairScorer, left_out: LeftOut, vectors: tuple[Tensor, Tensor]
     ) -> None:
         self._scorer, self._left_out = scorer, left_out
         self._slow = _Blocks(scorer, left_out)
+        # Exceptions of a block are held at once, and of some graphs they are everybody.
+        some = torch.arange(min(_LOOKED_AT, len(scorer.graph.x)))
+        each = len(scorer.exceptions(some)[0]) / max(len(some), 1)
+        self.size = int(min(ROWS, max(1, _CELLS // max(each, 1))))
         canonical = scorer.graph.canonical
         first, second = (one.detach().cpu()[canonical.rows] for one in vectors)
         if vectors[0] is vectors[1]:
@@ -104,8 +108,15 @@ class _Products:
         """Numbers of the best k for each of some rows, the best first; −1 where nobody is left."""
         canonical = self._scorer.graph.canonical
         k = min(k, len(canonical))
-        found = self._factors.candidates(canonical.numbers[rows], k, self._left_out.cells(rows))
-        places, numbers = found.pairs()
+        left_out, others = self._left_out.cells(rows), self._exceptions(rows)
+        apart = [np.concatenate(of) for of in zip(left_out, others, strict=True)]
+        found = self._factors.candidates(canonical.numbers[rows], k, (apart[0], apart[1]))
+        also = ~np.isin(_keys(others, len(canonical)), _keys(left_out, len(canonical)))
+        also &= ~found.crowded[others[0]]
+        places, numbers = (
+            np.concatenate([one, other[also]])
+            for one, other in zip(found.pairs(), others, strict=True)
+        )
         ends = torch.stack([rows[places], canonical.rows[numbers]])
         scores = checked_scores(self._scorer.pairs(ends), (len(places),))
         noise = self._left_out.noise(rows, places, numbers)
@@ -114,6 +125,15 @@ class _Products:
             if len(block):
                 best[block.numpy()] = self._slow.best(rows[block], k)
         return best
+
+    def _exceptions(self, rows: Tensor) -> tuple[Integers, Integers]:
+        """Places in `rows`, and numbers."""
+        places, others = self._scorer.exceptions(rows)
+        return places, self._scorer.graph.canonical.numbers[torch.from_numpy(others)].numpy()
+
+
+def _keys(cells: tuple[Integers, Integers], size: int) -> Integers:
+    return cells[0] * size + cells[1]
 
 
 def _first(

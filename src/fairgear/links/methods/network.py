@@ -13,7 +13,7 @@ from scipy.special import expit
 from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
-from fairgear.links.base import LINK_METHODS, Floats, PairScorer
+from fairgear.links.base import LINK_METHODS, Floats, Integers, PairScorer
 from fairgear.links.methods.base import CanonicalScorer, LinkMethod
 from fairgear.links.methods.heads import PairNetwork, ProductHead
 from fairgear.links.methods.nodes import (
@@ -82,12 +82,29 @@ class NetworkScorer(CanonicalScorer):
 
     @torch.no_grad()
     def vectors(self) -> tuple[Tensor, Tensor] | None:
-        """What both people, by row, bring to a product, if the logit is one."""
-        head = self.network.head
-        if self.shared is not None or not isinstance(head, ProductHead):
+        """What both people, by row, bring to a product, if the logit is one.
+
+        That of a pair with shared neighbours has more, see `exceptions`.
+        """
+        head, weights = self.network.head, self.network.shared
+        if not isinstance(head, ProductHead):
             return None
-        z = self.z[self.graph.canonical.numbers.to(self.z.device)]
-        return head.left(z), head.right(z)
+        first, second = head.left(self.z), head.right(self.z)
+        if self.shared is not None and weights is not None:
+            sent, got = (weights[1] * of.to(self.z.device) for of in self.shared.degrees())
+            one = torch.ones_like(sent)
+            first = torch.cat([first, torch.stack([sent, one], dim=1)], dim=1)
+            second = torch.cat([second, torch.stack([one, got], dim=1)], dim=1)
+        numbers = self.graph.canonical.numbers.to(self.z.device)
+        return first[numbers], second[numbers]
+
+    def exceptions(self, rows: Tensor) -> tuple[Integers, Integers]:
+        """Those who share neighbours."""
+        if self.shared is None:
+            return super().exceptions(rows)
+        order = self.graph.canonical
+        places, numbers = self.shared.near(order.numbers[rows])
+        return places, order.rows[torch.from_numpy(numbers)].numpy()
 
     def ranking(self) -> PairScorer:
         """By logits: high probabilities round to 1."""

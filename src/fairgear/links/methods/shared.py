@@ -51,6 +51,11 @@ class Sides:
         found: Floats = (self.first[people] @ self._columns).toarray()
         return found
 
+    def near(self, people: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """With whom some people share anything: places in `people`, and numbers."""
+        found = (self.first[people] @ self._columns).tocoo()
+        return found.row.astype(np.int64), found.col.astype(np.int64)
+
     @cached_property
     def _columns(self) -> Any:
         return self.second.T.tocsc()
@@ -86,6 +91,15 @@ class SharedNeighbours:
         first, second = ends.cpu().numpy()
         degrees = self._sent[first] + self._got[second]
         return _logarithms(self._sides.pairs(first, second), degrees)
+
+    def degrees(self) -> tuple[Tensor, Tensor]:
+        """What both ends add to the second number (n,), as a first and as a second end."""
+        sent, got = (torch.from_numpy(of.astype(np.float32)) for of in (self._sent, self._got))
+        return sent, got
+
+    def near(self, people: Tensor) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """With whom some people share neighbours: places in `people`, and numbers."""
+        return self._sides.near(people.cpu().numpy())
 
     def block(self, people: Tensor) -> Tensor:
         """Of some people with everybody: (b, n, 2), float32."""
