@@ -100,7 +100,7 @@ class Cell:
     graph: str
     method: str
     point: str
-    """`search`, `chosen` or `curve`."""
+    """`search`, `chosen`, `default` or `curve`; `abandoned` ones were searched and are no more."""
     seed: int
     settings: str
 
@@ -168,7 +168,11 @@ def searches() -> list[Cell]:
 
 
 def chosen(rows: pd.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
-    """The settings of each method on each graph, from the rows of the search."""
+    """The settings of each method on each graph, from the rows of the whole search."""
+    keys = rows[list(FIELDS[:5])].astype(str).agg(tuple, axis=1)
+    rows = rows[keys.isin({cell.key for cell in searches()})]
+    if len(rows) < len(searches()):
+        raise SystemExit(f"{len(rows)} of {len(searches())} settings searched: finish that first")
     found = {}
     for graph, of_graph in rows.groupby("graph", sort=False):
         best = of_graph.loc[of_graph["method"] == BEST, "auroc"].max()
@@ -188,6 +192,7 @@ def openings(choice: dict[tuple[str, str], dict[str, Any]]) -> list[Cell]:
         cells = [Cell(graph, method, "chosen", seed, json.dumps(settings)) for seed in SEEDS]
         (compared if method in ("gear", BEST) else others).extend(cells)
         if method == "gear":
+            others += [Cell(graph, method, "default", seed, "{}") for seed in SEEDS]
             points = [
                 {**settings, "encoder": encoder, "fairness_weight": weight}
                 for encoder, weight in product(ENCODERS, WEIGHTS)
@@ -264,14 +269,15 @@ def bound_table(rows: pd.DataFrame) -> str:
 def method_table(rows: pd.DataFrame) -> str:
     """All methods on sealed pairs."""
     order = ["gear", BEST, *(name for name in TRIALS if name not in ("gear", BEST)), WALKS, *FLOORS]
-    place = rows["method"].map(order.index)
-    in_order = rows.assign(place=place).sort_values("place", kind="stable")
-    return _means(in_order[in_order["point"] == "chosen"], "method")
+    place, default = rows["method"].map(order.index), rows["point"] == "default"
+    method = rows["method"].where(~default, "gear, defaults")
+    in_order = rows.assign(place=place + default / 2, method=method).sort_values("place")
+    return _means(in_order[in_order["point"].isin(["chosen", "default"])], "method")
 
 
 def curve_table(rows: pd.DataFrame) -> str:
     """Gear's choice with other encoders and weights of fairness."""
-    gear = rows[rows["method"] == "gear"]
+    gear = rows[(rows["method"] == "gear") & (rows["point"] != "default")]
     settings = gear["settings"].map(json.loads)
     encoder, weight = (settings.map(lambda of, k=key: of[k]) for key in ("encoder", LAMBDA))
     gear = gear.assign(encoder=encoder, weight=weight).sort_values(["encoder", "weight"])

@@ -169,6 +169,10 @@ class _Checked(PairScorer):
         with self._model.calling(self._world, "check the model on this graph"):
             return self._inner.exceptions(rows)
 
+    def most_exceptions(self, rows: Tensor) -> Integers:
+        with self._model.calling(self._world, "check the model on this graph"):
+            return self._inner.most_exceptions(rows)
+
     def ranking(self) -> PairScorer:
         with self._model.calling(self._world, "check the model on this graph"):
             return _Checked(self.graph, self._model, self._world, self._inner.ranking())

@@ -62,6 +62,10 @@ class PairScorer(ABC):
         """
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 
+    def most_exceptions(self, rows: Tensor) -> Integers:
+        """How many of these each of some people has, at most."""
+        return np.zeros(len(rows), dtype=np.int64)
+
     def ranking(self) -> PairScorer:
         """What lists are made by: the same order, where these scores would round to equal ones."""
         return self

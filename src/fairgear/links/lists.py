@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 # Scores held at a time: a block of 2²² in float64 is 32 MiB, and ranking it needs a few such.
 _CELLS = 2**22
-# People by whom it is decided how many lists are made at once.
-_LOOKED_AT = 64
+# The share of all people up to which scores that are no products are looked at one by one.
+_MANY = 1 / 8
 
 
 def top_lists(
@@ -89,15 +89,13 @@ class _Blocks:
 class _Products:
     """The same lists where scores are products of vectors, but for some pairs."""
 
+    size = ROWS
+
     def __init__(
         self, scorer: PairScorer, left_out: LeftOut, vectors: tuple[Tensor, Tensor]
     ) -> None:
         self._scorer, self._left_out = scorer, left_out
         self._slow = _Blocks(scorer, left_out)
-        # Exceptions of a block are held at once, and of some graphs they are everybody.
-        some = torch.arange(min(_LOOKED_AT, len(scorer.graph.x)))
-        each = len(scorer.exceptions(some)[0]) / max(len(some), 1)
-        self.size = int(min(ROWS, max(1, _CELLS // max(each, 1))))
         canonical = scorer.graph.canonical
         first, second = (one.detach().cpu()[canonical.rows] for one in vectors)
         if vectors[0] is vectors[1]:
@@ -106,8 +104,27 @@ class _Products:
 
     def best(self, rows: Tensor, k: int) -> Integers:
         """Numbers of the best k for each of some rows, the best first; −1 where nobody is left."""
+        n = len(self._scorer.graph.canonical)
+        k = min(k, n)
+        best = np.full((len(rows), k), -1, dtype=np.int64)
+        most = self._scorer.most_exceptions(rows)
+        # Where products say little, everybody is scored.
+        many = most > _MANY * n
+        few = np.flatnonzero(~many)
+        # As many at once as leave their exceptions in the memory of a block.
+        blocks = np.cumsum(most[few]) // _CELLS
+        for places in np.split(few, np.flatnonzero(np.diff(blocks)) + 1):
+            if len(places):
+                best[places], crowded = self._few(rows[torch.from_numpy(places)], k)
+                many[places[crowded]] = True
+        for block in torch.split(torch.from_numpy(np.flatnonzero(many)), self._slow.size):
+            if len(block):
+                best[block.numpy()] = self._slow.best(rows[block], k)
+        return best
+
+    def _few(self, rows: Tensor, k: int) -> tuple[Integers, NDArray[np.bool_]]:
+        """The same of people with few exceptions; and for whom products say too little."""
         canonical = self._scorer.graph.canonical
-        k = min(k, len(canonical))
         left_out, others = self._left_out.cells(rows), self._exceptions(rows)
         apart = [np.concatenate(of) for of in zip(left_out, others, strict=True)]
         found = self._factors.candidates(canonical.numbers[rows], k, (apart[0], apart[1]))
@@ -120,11 +137,7 @@ class _Products:
         ends = torch.stack([rows[places], canonical.rows[numbers]])
         scores = checked_scores(self._scorer.pairs(ends), (len(places),))
         noise = self._left_out.noise(rows, places, numbers)
-        best = _first(places, numbers, scores, noise, len(rows), k)
-        for block in torch.split(torch.from_numpy(np.nonzero(found.crowded)[0]), self._slow.size):
-            if len(block):
-                best[block.numpy()] = self._slow.best(rows[block], k)
-        return best
+        return _first(places, numbers, scores, noise, len(rows), k), found.crowded
 
     def _exceptions(self, rows: Tensor) -> tuple[Integers, Integers]:
         """Places in `rows`, and numbers."""

@@ -42,3 +42,27 @@ def test_a_block_is_all_pairs(kind: str) -> None:
         one, other = rows[ends[:, at]].tolist()
         common = by_hand("common-neighbours", graph, one, other)
         assert float(shared.pairs(ends)[at, 0]) == pytest.approx(np.log1p(common), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["homophilous", "directed", "weighted"])
+def test_who_is_near_shares_somebody(kind: str) -> None:
+    graph = split_of(kind).input
+    shared, people = SharedNeighbours(graph), torch.arange(len(graph.x))
+    places, numbers = shared.near(people)
+    expected = torch.nonzero(shared.block(people)[:, :, 0]).numpy()
+    order = np.lexsort((numbers, places))
+    np.testing.assert_array_equal(np.stack([places, numbers], axis=1)[order], expected)
+    count = np.bincount(places, minlength=len(people))
+    most = shared.most_near(people)
+    assert (count <= most).all()
+    assert most.sum() < len(people) ** 2
+
+
+def test_pairs_that_were_asked_for_are_kept_and_others_are_not_mistaken_for_them() -> None:
+    graph = homophilous()
+    shared = SharedNeighbours(graph)
+    sets = [torch.randint(len(graph.x), (2, 40)) for _ in range(5)]
+    again = [*sets, sets[4], sets[0].flip(1), sets[0], sets[3]]
+    for ends in again:
+        assert torch.equal(shared.pairs(ends), SharedNeighbours(graph).pairs(ends))
+    assert shared.pairs(sets[3]) is shared.pairs(sets[3].clone())

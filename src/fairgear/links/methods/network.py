@@ -106,6 +106,12 @@ class NetworkScorer(CanonicalScorer):
         places, numbers = self.shared.near(order.numbers[rows])
         return places, order.rows[torch.from_numpy(numbers)].numpy()
 
+    def most_exceptions(self, rows: Tensor) -> Integers:
+        """See the base class."""
+        if self.shared is None:
+            return super().most_exceptions(rows)
+        return self.shared.most_near(self.graph.canonical.numbers[rows])
+
     def ranking(self) -> PairScorer:
         """By logits: high probabilities round to 1."""
         found = copy(self)

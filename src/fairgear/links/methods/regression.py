@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import torch
 from scipy.special import expit
 from torch import Tensor, nn
 
 from fairgear.graph import SensitiveGraph
-from fairgear.links.base import Floats
+from fairgear.links.base import Floats, PairScorer
 from fairgear.links.methods.base import CanonicalScorer
 from fairgear.links.pairs import Pairs
 from fairgear.methods.baselines.linear import LinearLogits, chosen_regression
@@ -100,15 +101,22 @@ class RegressionScorer(CanonicalScorer):
         super().__init__(graph)
         self.x, self.regression = x, regression
 
+    _logistic = True
+
     def score_pairs(self, ends: Tensor) -> Floats:
         """See the base class."""
-        return _probabilities(self.regression(self.x, ends))
+        return self._scores(self.regression(self.x, ends))
 
     def score_block(self, people: Tensor) -> Floats:
         """See the base class."""
-        return _probabilities(self.regression.block(self.x, people))
+        return self._scores(self.regression.block(self.x, people))
 
+    def ranking(self) -> PairScorer:
+        """By logits: high probabilities round to 1."""
+        found = copy(self)
+        found._logistic = False
+        return found
 
-def _probabilities(logits: Tensor) -> Floats:
-    found: Floats = expit(logits.numpy())
-    return found
+    def _scores(self, logits: Tensor) -> Floats:
+        found: Floats = logits.numpy()
+        return expit(found) if self._logistic else found

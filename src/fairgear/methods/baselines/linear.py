@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -19,8 +18,6 @@ from fairgear.progress import bar
 Labelled = tuple[Tensor, Tensor]
 # Values of C to choose from, the strongest penalty first.
 C_VALUES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-# Of a logistic regression that Newton's method finds: its matrix is this wide.
-_MOST_COEFFICIENTS = 1000
 
 
 class LinearLogits(nn.Module):
@@ -38,13 +35,12 @@ class LinearLogits(nn.Module):
     @classmethod
     def of(cls, x: NDArray[np.float64], y: NDArray[Any], weight: float, outputs: int = 1) -> Self:
         """The regression with C = `weight`: logistic for classes, ridge for numbers."""
-        solver = _logistic(weight, x.shape[1] * outputs)
+        # A smaller tolerance than the default, so that equal problems have equal solutions.
+        solver = LogisticRegression(C=weight, tol=1e-6, max_iter=10_000)
         if y.dtype.kind == "f":
             solver = Ridge(alpha=1 / weight, solver="cholesky")
         # On busy cores, threads that wait for each other make this a hundred times slower.
-        with warnings.catch_warnings(), threadpool_limits(1):
-            # Newton's method says so where it cannot go on, and leaves the rest to lbfgs.
-            warnings.filterwarnings("ignore", ".*It will now resort to lbfgs")
+        with threadpool_limits(1):
             solved = solver.fit(x, y)
         made = cls(x.shape[1], outputs)
         made.w.copy_(torch.from_numpy(np.atleast_2d(solved.coef_).T).reshape(made.w.shape))
@@ -54,19 +50,6 @@ class LinearLogits(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Logits (m,), or (m, outputs)."""
         return x @ self.w + self.b
-
-
-def _logistic(weight: float, coefficients: int) -> LogisticRegression:
-    """The solver that is faster.
-
-    Ten steps of Newton's method take the place of a thousand of lbfgs where columns depend on each
-    other, but each needs a matrix of all pairs of coefficients.
-    """
-    # Smaller tolerances than the default, so that equal problems have equal solutions.
-    solver, tolerance = "newton-cholesky", 1e-10
-    if coefficients > _MOST_COEFFICIENTS:
-        solver, tolerance = "lbfgs", 1e-6
-    return LogisticRegression(C=weight, solver=solver, tol=tolerance, max_iter=10_000)
 
 
 def chosen_regression(

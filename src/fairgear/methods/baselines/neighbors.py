@@ -236,7 +236,7 @@ class Links:
 
         Args:
             people: rows of the graph.
-            hops: the layers of the network.
+            hops: the layers of the network; 0 where it reads no neighbours.
             fanout: neighbours of a person to sample, without replacement, from torch's
                 generator; each stands for the same share of all. 0 for all neighbours.
         """
@@ -244,7 +244,8 @@ class Links:
         reached = torch.zeros(n, dtype=torch.bool, device=self.ptr.device)
         reached[people] = True
         frontier = reached.nonzero()[:, 0]
-        parts = []
+        none = self.index[:0]
+        parts = [(none, none, torch.ones(0, device=none.device))]
         for _ in range(hops):
             source, target, weight = self._neighbors_of(frontier, fanout)
             parts.append((source, target, weight))

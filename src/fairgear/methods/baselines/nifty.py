@@ -172,8 +172,12 @@ class NiftyTask(WholeGraphTask):
         self, batch: NodeBatch, z: Tensor, logits: Tensor, labelled: Tensor, y: Tensor
     ) -> dict[str, Tensor]:
         """L_c and L_s of the labelled people, from stacked z and logits of both views."""
+        return self._terms(z, logits, labelled, batch.people(labelled), y)
+
+    def _terms(
+        self, z: Tensor, logits: Tensor, labelled: Tensor, people: Tensor, y: Tensor
+    ) -> dict[str, Tensor]:
         views = range(2 if self.config.label_flipped else 1)
-        people = batch.people(labelled)
         learned = torch.stack(
             [self.answers(z[view], logits[view], labelled, people) for view in views]
         )
@@ -204,8 +208,7 @@ class NiftyTask(WholeGraphTask):
         z, logits = (torch.stack([pair[part] for pair in (found[0], found[-1])]) for part in (0, 1))
         everyone = torch.arange(len(people), device=z.device)
         y = self.y[self.val_rows].to(z.device)
-        batch = replace(self.graph.links.everyone, rows=people)
-        loss = objectives.weighted(self.terms(batch, z, logits, everyone, y), self.weights)
+        loss = objectives.weighted(self._terms(z, logits, everyone, people, y), self.weights)
         parts = {name: float(part) for name, part in loss.parts.items()}
         total = float(loss.total)
         return Validation(-total if math.isfinite(total) else -math.inf, figures | parts)

@@ -63,6 +63,11 @@ class WholeGraphConfig(Config):
     """The decision threshold: 0.5 (half), or the most accurate on the validation set; of several
     classes, the largest score, or with the most accurate offsets."""
 
+    @property
+    def hops(self) -> int:
+        """How far the network reads."""
+        return self.layers
+
 
 class WholeGraphNetwork(nn.Module):
     """An encoder, and a linear classifier of the representations.
@@ -170,7 +175,7 @@ class WholeGraphTask(Task):
         """The whole graph, or what the layers read around some people; and their places in it."""
         if self.config.batch_size == 0:
             return self.graph.links.everyone, people
-        batch = self.graph.links.around(people, self.config.layers, self.config.fanout)
+        batch = self.graph.links.around(people, self.config.hops, self.config.fanout)
         batch = batch.to(next(self.network.parameters()).device)
         assert batch.targets is not None
         return batch, batch.targets
@@ -405,7 +410,7 @@ def outputs(
     size = config.batch_size
     if size == 0:
         few = 0 < len(targets) <= _FEW * len(graph.x)
-        batch = graph.links.around(targets, config.layers) if few else graph.links.everyone
+        batch = graph.links.around(targets, config.hops) if few else graph.links.everyone
         z, logits = network(batch.inputs(graph.x), batch.neighbors)
         return (batch.outputs(z), batch.outputs(logits)) if few else (z[targets], logits[targets])
     device = next(network.parameters()).device
@@ -413,7 +418,7 @@ def outputs(
     # Each person once and in order, so that batches do not depend on order and repetitions.
     once, places = torch.unique(targets, return_inverse=True)
     for chunk in torch.split(once, size):
-        batch = graph.links.around(chunk, config.layers).to(device)
+        batch = graph.links.around(chunk, config.hops).to(device)
         z, logits = network(batch.inputs(graph.x), batch.neighbors)
         parts.append((batch.outputs(z), batch.outputs(logits)))
     zs, ls = zip(*parts, strict=True)

@@ -52,6 +52,11 @@ class GearConfig(Config):
         return self.encoder not in WITHOUT_GRAPH
 
     @property
+    def hops(self) -> int:
+        """How far the network reads."""
+        return self.layers if self.reads_graph else 0
+
+    @property
     def validate_every(self) -> int:
         """Steps between two validations."""
         return VALIDATE_EVERY
