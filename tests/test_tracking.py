@@ -53,7 +53,10 @@ def wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("WANDB_ERROR_REPORTING", "false")
     for place in ("DIR", "CACHE_DIR", "DATA_DIR", "CONFIG_DIR", "ARTIFACT_DIR"):
         monkeypatch.setenv(f"WANDB_{place}", str(tmp_path))
-    return importlib.import_module("wandb")
+    found = importlib.import_module("wandb")
+    # What it has read of the environment for earlier tests.
+    found.teardown()
+    return found
 
 
 def test_mlflow_has_settings_figures_and_files(mlflow: Any, audit: Audit, tmp_path: Path) -> None:

@@ -213,11 +213,13 @@ def unreadable_files_are_bugs(patch: Patch) -> None:
 
 @finds("privacy", lambda shared: privacy.killed())
 def others_may_enter(patch: Patch) -> None:
-    original = tempfile.mkdtemp
+    original, mkdir = tempfile.mkdtemp, os.mkdir
 
     def open_to_all(*args: Any) -> str:
-        made: str = original(*args)
-        os.chmod(made, 0o755)
+        # From the first moment on: it is looked at as soon as it is there.
+        with Patch.context() as inner:
+            inner.setattr(os, "mkdir", lambda path, mode=0o777: mkdir(path, 0o755))
+            made: str = original(*args)
         return made
 
     patch.setattr(tempfile, "mkdtemp", open_to_all)
