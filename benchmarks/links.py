@@ -9,9 +9,9 @@ Chosen is the setting with the fewest flips among those whose AUROC is within 0.
 best, or else the one with the highest AUROC.
 
 `open` fits what was chosen, with five seeds of training and of the other pairs in question, and
-judges it on the sealed pairs; then Gear's choice with other encoders and weights of fairness, with
-three seeds. The worlds are the same for all methods. Rows are written as they come, and are not
-made twice.
+judges it on the sealed pairs, beside floors and Gear's defaults; then Gear's choice with other
+encoders and weights of fairness, with three seeds. The worlds are the same for all methods. Rows
+are written as they come, and are not made twice.
 
 The bound was written before there were rows: Gear's flips at most a quarter of GraphSAGE's, at an
 AUROC within 0.01 of its.
