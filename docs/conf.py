@@ -67,7 +67,7 @@ nitpick_ignore_regex = [
         r"fairgear\.(auditing\.(adapters\.base\.Predictions|world\.Alternative)"
         r"|causal\.edges\.(candidates\.Missed|dyads\.DyadModel|model\.EdgeModel|weights\.WeightModel)"
         r"|egos\.batches\.Rows|nn\.graph_vae\.Latent|testing\.trial\.Answers"
-        r"|registry\.(Registry|T)|links\.methods\.neighbours\.Sides"
+        r"|registry\.(Registry|T)|links\.methods\.shared\.Sides"
         r"|graph\.(canonical\.Canonical|similarity\.SortedRows|tables\..*)"
         r"|methods\.(baselines\.whole_graph\.WholeGraphTask|ego_method\.EgoMethod|egos\.EgoGenerator"
         r"|heads\.Head))",
