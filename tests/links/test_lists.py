@@ -19,6 +19,7 @@ from fairgear.hashing import pair_uniform
 from fairgear.links import PairScorer, lists, search, top_lists
 from fairgear.links.methods.heads import HEADS, PairNetwork
 from fairgear.links.methods.network import NetworkScorer
+from fairgear.links.methods.regression import PairRegression, RegressionScorer
 from fairgear.links.methods.shared import SharedNeighbours
 from tests.graphs import linked_graph, random_graph
 
@@ -249,6 +250,18 @@ def test_networks_put_the_same_people_first_by_their_vectors(
     assert (scorer.vectors() is None) == (head == "mlp")
     ends = torch.tensor([[4, 17, 2], [5, 3, 9]])
     np.testing.assert_allclose(expit(ranking.pairs(ends)), scorer.pairs(ends))
+
+
+def test_regressions_are_ranked_by_logits() -> None:
+    graph = random_graph()
+    regression = PairRegression(("product", "sum"), 2)
+    regression.linear.w += torch.tensor([300.0, 200.0, 90.0, 80.0])
+    scorer = RegressionScorer(graph, torch.randn(30, 2).double(), regression)
+    rows = torch.arange(30)
+    assert (scorer.block(rows) == 1).sum() > 60
+    assert scorer.ranking().block(rows).max() > 40
+    expected = [by_sorting(scorer.ranking(), int(row), 6, None) for row in rows]
+    assert top_lists(scorer, rows, 6).tolist() == expected
 
 
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 20))

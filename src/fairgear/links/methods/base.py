@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor
 
 from fairgear.decoding import from_json
@@ -138,6 +141,40 @@ class CanonicalScorer(PairScorer):
             scores = scores[:, order.numbers.numpy()]
         scores[np.arange(len(rows)), rows.numpy()] = -np.inf
         return scores
+
+
+class LogitScorer(CanonicalScorer):
+    """Scores are the probabilities of logits."""
+
+    _logistic = True
+
+    @abstractmethod
+    def pair_logits(self, ends: Tensor) -> Tensor:
+        """Of pairs of numbers (2, m): (m,)."""
+
+    @abstractmethod
+    def block_logits(self, people: Tensor) -> Tensor:
+        """Of some numbers with all (b, n), in a new tensor."""
+
+    @torch.no_grad()
+    def score_pairs(self, ends: Tensor) -> Floats:
+        """See the base class."""
+        return self._scores(self.pair_logits(ends))
+
+    @torch.no_grad()
+    def score_block(self, people: Tensor) -> Floats:
+        """See the base class."""
+        return self._scores(self.block_logits(people))
+
+    def ranking(self) -> PairScorer:
+        """By logits: high probabilities round to 1."""
+        found = copy(self)
+        found._logistic = False
+        return found
+
+    def _scores(self, logits: Tensor) -> Floats:
+        found: Floats = logits.cpu().double().numpy()
+        return expit(found) if self._logistic else found
 
 
 def load_link_model(path: Path | str, *, device: str = "auto") -> LinkMethod:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import expit
 from torch import Tensor
 
 from fairgear.graph import SensitiveGraph
-from fairgear.links.base import LINK_METHODS, Floats, Integers, PairScorer
-from fairgear.links.methods.base import CanonicalScorer, LinkMethod
+from fairgear.links.base import LINK_METHODS, Integers, PairScorer
+from fairgear.links.methods.base import LinkMethod, LogitScorer
 from fairgear.links.methods.heads import PairNetwork, ProductHead
 from fairgear.links.methods.nodes import (
     PairCenc,
@@ -42,7 +40,7 @@ from fairgear.training import History
 _CHUNK = 2**18
 
 
-class NetworkScorer(CanonicalScorer):
+class NetworkScorer(LogitScorer):
     """Everybody's representations, computed once, and a head: scores are probabilities.
 
     Args:
@@ -51,8 +49,6 @@ class NetworkScorer(CanonicalScorer):
         network: the head, from two of them to a logit.
         shared: what the head reads of the graph's links, if anything.
     """
-
-    _logistic = True
 
     def __init__(
         self,
@@ -66,19 +62,15 @@ class NetworkScorer(CanonicalScorer):
         with torch.no_grad():
             self._second = network.head.prepared(z)
 
-    @torch.no_grad()
-    def score_pairs(self, ends: Tensor) -> Floats:
+    def pair_logits(self, ends: Tensor) -> Tensor:
         """See the base class."""
-        return self._scores(
-            torch.cat([self._logits(of) for of in torch.split(ends, _CHUNK, dim=1)])
-        )
+        return torch.cat([self._logits(of) for of in torch.split(ends, _CHUNK, dim=1)])
 
-    @torch.no_grad()
-    def score_block(self, people: Tensor) -> Floats:
+    def block_logits(self, people: Tensor) -> Tensor:
         """See the base class."""
         shared = None if self.shared is None else self.shared.block(people).to(self.z.device)
         first = self.z[people.to(self.z.device)]
-        return self._scores(self.network.block(first, self._second, shared).cpu())
+        return self.network.block(first, self._second, shared)
 
     @torch.no_grad()
     def vectors(self) -> tuple[Tensor, Tensor] | None:
@@ -112,20 +104,10 @@ class NetworkScorer(CanonicalScorer):
             return super().most_exceptions(rows)
         return self.shared.most_near(self.graph.canonical.numbers[rows])
 
-    def ranking(self) -> PairScorer:
-        """By logits: high probabilities round to 1."""
-        found = copy(self)
-        found._logistic = False
-        return found
-
     def _logits(self, ends: Tensor) -> Tensor:
         shared = None if self.shared is None else self.shared.pairs(ends).to(self.z.device)
         first, second = self.z[ends.to(self.z.device)]
         return self.network.logits(first, second, shared).cpu()
-
-    def _scores(self, logits: Tensor) -> Floats:
-        found: Floats = logits.double().numpy()
-        return expit(found) if self._logistic else found
 
 
 class LinkNetwork(LinkMethod):

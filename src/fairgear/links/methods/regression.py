@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 
 import torch
-from scipy.special import expit
 from torch import Tensor, nn
 
 from fairgear.graph import SensitiveGraph
-from fairgear.links.base import Floats, PairScorer
-from fairgear.links.methods.base import CanonicalScorer
+from fairgear.links.methods.base import LogitScorer
 from fairgear.links.pairs import Pairs
 from fairgear.methods.baselines.linear import LinearLogits, chosen_regression
 from fairgear.methods.features import spread_of
@@ -88,7 +85,7 @@ class PairRegression(nn.Module):
         return logits
 
 
-class RegressionScorer(CanonicalScorer):
+class RegressionScorer(LogitScorer):
     """Everybody's vectors, and a regression of pairs of them: scores are probabilities.
 
     Args:
@@ -101,22 +98,11 @@ class RegressionScorer(CanonicalScorer):
         super().__init__(graph)
         self.x, self.regression = x, regression
 
-    _logistic = True
-
-    def score_pairs(self, ends: Tensor) -> Floats:
+    def pair_logits(self, ends: Tensor) -> Tensor:
         """See the base class."""
-        return self._scores(self.regression(self.x, ends))
-
-    def score_block(self, people: Tensor) -> Floats:
-        """See the base class."""
-        return self._scores(self.regression.block(self.x, people))
-
-    def ranking(self) -> PairScorer:
-        """By logits: high probabilities round to 1."""
-        found = copy(self)
-        found._logistic = False
+        found: Tensor = self.regression(self.x, ends)
         return found
 
-    def _scores(self, logits: Tensor) -> Floats:
-        found: Floats = logits.numpy()
-        return expit(found) if self._logistic else found
+    def block_logits(self, people: Tensor) -> Tensor:
+        """See the base class."""
+        return self.regression.block(self.x, people)
